@@ -95,7 +95,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         labels.sum_duplicates()
         labels.eliminate_zeros()  # what is stored counts as given
         if (labels.data != 1).any():
-            raise ValueError("y has to hold zeros and ones alone")
+            raise ValueError("y has to hold only zeros and ones")
         check_consistent_length(texts, labels)
         with tempfile.TemporaryDirectory() as folder:
             self._fit(texts, labels, Path(folder))
@@ -110,15 +110,15 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         names = [f"{column:0{width}}" for column in range(labels.shape[1])]
         with open(folder / "train.txt", "w", encoding="utf-8", newline="\n") as stream:
             for start, end, text in zip(labels.indptr[:-1], labels.indptr[1:], texts, strict=True):
-                own = " ".join(names[column] for column in labels.indices[start:end])
-                stream.write(f"{own}\t{text}\n")
+                line_labels = " ".join(names[column] for column in labels.indices[start:end])
+                stream.write(f"{line_labels}\t{text}\n")
         (folder / "labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        asked = load_config(self.config, self._overrides(folder, len(names)))
-        if asked.choose:
+        config_read = load_config(self.config, self._overrides(folder, len(names)))
+        if config_read.choose:
             from plant_plugin.training.choose.settle import settle  # imports the linear model and the trials
 
-            asked = settle(asked)
-        with own_folder(found_again(asked)) as config:
+            config_read = settle(config_read)
+        with own_folder(found_again(config_read)) as config:
             run_in_folder(config)
         trained = Path(config.checkpoint_dir)
         self.predictor_: Predictor = Predictor.load(trained, device=self.device, trust_code=True)  # as `options` say
@@ -146,25 +146,25 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         }
 
     def predict(self, X: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Indicator (N, L) of the labels above the threshold."""
+        """Return an indicator (N, L) of the labels above the threshold."""
         logits = self.decision_function(X)
         return (logits > np.float32(self.predictor_.limit(self.threshold))).astype(np.int64)
 
     def decision_function(self, X: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Logits (N, L)."""
+        """Return logits (N, L)."""
         check_is_fitted(self)
         return self.predictor_.logits(_texts(X))
 
     def predict_proba(self, X: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Probabilities (N, L); labels are not exclusive, so that rows need not sum to 1."""
+        """Return probabilities (N, L); labels are not exclusive, so that rows need not sum to 1."""
         from scipy.special import expit
 
         return expit(self.decision_function(X).astype(np.float64))
 
     def explain(self, X: Sequence[str], *, top: int | None = None) -> list[Explanation]:
-        """What each word of N texts adds to the labels that ``predict`` finds, or to the best ``top``.
+        """Explain the labels that ``predict`` finds, or the best ``top``, by what each word of N texts adds to them.
 
-        A label is named by its column, with zeros in front: ``int(evidence.found.label)`` is its place in ``classes_``.
+        A label's name is its column, with zeros in front: ``int(evidence.scored.label)`` is its place in ``classes_``.
         """
         check_is_fitted(self)
         threshold = None if top else self.threshold
@@ -179,13 +179,15 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _texts(given: Iterable[str]) -> list[str]:
-    """Texts as one line each; a ``ValueError`` where one string or a table is given, or something that is no text."""
-    if isinstance(given, (str, bytes)):
+def _texts(documents: Iterable[str]) -> list[str]:
+    """Return texts as one line each; a ``ValueError`` where they are one string, a table or no texts."""
+    if isinstance(documents, (str, bytes)):
         raise ValueError("one string was given where a sequence of texts is wanted")
-    if isinstance(given, Mapping) or getattr(given, "ndim", 1) != 1:  # their names of columns would be the texts
+    if (
+        isinstance(documents, Mapping) or getattr(documents, "ndim", 1) != 1
+    ):  # their names of columns would be the texts
         raise ValueError("a table was given where a sequence of texts is wanted: pass its column of texts")
-    texts = list(given)
+    texts = list(documents)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("every document has to be a string")
     return [" ".join(text.split()) for text in texts]

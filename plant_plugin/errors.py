@@ -57,13 +57,13 @@ class MissingExtraError(PlantError):
 
 @contextlib.contextmanager
 def needs_extra(extra: str, what: str = "", *, where: str | None = None, otherwise: str = "") -> Iterator[None]:
-    """Inside the block is imported what an extra of this package brings.
+    """Import inside the block what an extra of this package brings.
 
     Args:
         extra: Its name.
         what: What cannot be done without; the module that is missing, unless given.
         where: As of the error.
-        otherwise: What to do instead, behind a comma.
+        otherwise: What to do instead, after a comma.
 
     Raises:
         MissingExtraError: It is not installed, or does not load.
@@ -80,7 +80,7 @@ class FullDiskError(PlantError):
 
 
 class Interrupted(PlantError):
-    """Stopped by the user; ``fix`` says how to go on. The exit code is that of Ctrl-C."""
+    """Stopped by the user; ``fix`` says how to resume. The exit code is that of Ctrl-C."""
 
     exit_code = 130
 
@@ -102,7 +102,7 @@ class Terminated(Stopped):
 
 
 def suggestion(name: str, known: tuple[str, ...] | list[str]) -> str:
-    """``did you mean X?`` with the nearest known name, or all of them where none is near."""
+    """Return ``did you mean X?`` with the nearest known name, or all of them where none is near."""
     by_lower = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean {by_lower[near[0]]}?" if near else f"one of {', '.join(known)}"

@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 def sha256(path: str | os.PathLike[str]) -> str:
-    """Of a file's bytes, in hexadecimal; reads it piece by piece."""
+    """Return the SHA-256 of a file's bytes, in hexadecimal; read it piece by piece."""
     digest = hashlib.sha256()
     with open(path, "rb") as stream:
         while chunk := stream.read(CHUNK):
@@ -49,23 +49,23 @@ def sha256(path: str | os.PathLike[str]) -> str:
 
 
 def umask() -> int:
-    """Which permissions new files and folders do not have: those of anybody else, or what ``PLANT_UMASK`` says.
+    """Return the permissions that new files and folders do not have: those of others, or those in ``PLANT_UMASK``.
 
     Raises:
         PlantError: That is no octal number of permissions.
     """
-    asked = os.environ.get(UMASK_VARIABLE)
-    if not asked:
+    permissions = os.environ.get(UMASK_VARIABLE)
+    if not permissions:
         return 0o077
-    if not re.fullmatch("[0-7]{1,4}", asked) or int(asked, 8) > 0o077:
+    if not re.fullmatch("[0-7]{1,4}", permissions) or int(permissions, 8) > 0o077:
         fix = "an octal number up to 077, e.g. 007 for a folder that a group shares"
         raise PlantError("no permissions to take away", where=f"${UMASK_VARIABLE}", fix=fix)
-    return int(asked, 8)
+    return int(permissions, 8)
 
 
 @contextlib.contextmanager
 def private_files() -> Iterator[None]:
-    """Inside the block whatever this process makes, also through libraries, is made under :func:`umask`."""
+    """Apply :func:`umask` inside the block to all that this process makes, also through libraries."""
     before = os.umask(umask())
     try:
         yield
@@ -84,7 +84,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     as a pipe or ``/dev/stdout``, is handed out itself.
 
     Raises:
-        FullDiskError: The disk is full; nothing is left behind and an older ``path`` is untouched.
+        FullDiskError: The disk is full; nothing is left of it and an older ``path`` is untouched.
         PlantError: The folder cannot be written, or the system refuses otherwise; the same holds.
     """
     target = Path(path)
@@ -150,7 +150,7 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def locked(path: Path, fix: str | None = None) -> Iterator[None]:
-    """Hold the lock that a file stands for, which is there as long as the block runs and says who holds it.
+    """Hold the lock of a file, which is there as long as the block runs and says who holds it.
 
     Where another process holds it the block waits, or, with a ``fix``, is refused. The system releases a lock when its
     process ends, however it ends.
@@ -181,21 +181,21 @@ def locked(path: Path, fix: str | None = None) -> Iterator[None]:
 
 
 def limit(most: int) -> int:
-    """A limit of this module, times the number in :data:`LIMITS`, if there is one."""
-    told = os.environ.get(LIMITS, "1")
+    """Return a limit of this module, times the number in :data:`LIMITS`, if there is one."""
+    factor = os.environ.get(LIMITS, "1")
     try:
-        return int(most * float(told))
+        return int(most * float(factor))
     except (ValueError, OverflowError):
-        raise PlantError(f"{told!r} is no number", where=LIMITS, fix=f"e.g. {LIMITS}=10, or leave it out") from None
+        raise PlantError(f"{factor!r} is no number", where=LIMITS, fix=f"e.g. {LIMITS}=10, or leave it out") from None
 
 
 def above_limit(what: str, where: str, fix: str) -> DataError:
-    """The error about a file that goes beyond a limit."""
+    """Return the error about a file that goes beyond a limit."""
     return DataError(what, where=where, fix=f"{fix}; if it has to be so, {LIMITS}=10 allows ten times as much")
 
 
 def cache_folder(cache_dir: str | Path | None = None) -> Path:
-    """The folder for files that can be made again, which need not exist yet; None: one in the user's cache folder.
+    """Return the folder for files that can be made again, which need not exist yet; None: in the user's cache folder.
 
     Raises:
         PlantError: It is below the home of a user that the system does not know.
@@ -228,18 +228,18 @@ def cached(
             return read(path)
         except (PlantError, OSError, ValueError, KeyError, EOFError):
             logger.warning("%s damaged and made again: %s", what, path.name)
-    made = make()
+    content = make()
     try:
         if write is not None:
-            write(path, made)
+            write(path, content)
     except PlantError as error:
         if not os.path.exists(path):  # else a process that made the same meanwhile has kept it
             logger.warning("%s not kept: %s", what, error)
-    return made
+    return content
 
 
 def read_json(path: Path, kind: type[Kept], *, what: str, fix: str, error: type[PlantError] = CheckpointError) -> Kept:
-    """The content of a JSON file that has to be of a type; numbers and words do not stand for each other.
+    """Read a JSON file whose content has to be of a type; numbers and words are not taken for each other.
 
     Args:
         path: The file.
@@ -296,7 +296,7 @@ def reserve(stream: IO[bytes], size: int) -> None:
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Whether an error, or what it was raised from, says that nothing more fits on the disk."""
+    """Tell whether an error, or what it was raised from, says that nothing more fits on the disk."""
     if error is None:
         return False
     if isinstance(error, FullDiskError) or (isinstance(error, OSError) and error.errno in FULL):
@@ -310,7 +310,7 @@ def _beside(target: Path) -> Path:
 
 
 def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | None:
-    """The sentence for an error met while writing ``target``; nothing if the error is about something else."""
+    """Return the sentence for an error met while writing ``target``; None if the error is about something else."""
     if isinstance(error, PlantError):
         return None  # it is explained
     if is_full(error):

@@ -215,7 +215,7 @@ def test_not_fitted() -> None:
         (["a", "b"], [0, 1], "has to be an indicator"),
         (["a", "b"], [["x"], ["y"]], "has to be an indicator"),
         (["a", "b", "c"], np.eye(2), "inconsistent numbers"),
-        (["a", "b"], 2 * np.eye(2) - 1, "zeros and ones alone"),
+        (["a", "b"], 2 * np.eye(2) - 1, "only zeros and ones"),
     ],
 )
 def test_what_cannot_be_fitted(texts: Any, labels: Any, message: str) -> None:
@@ -276,11 +276,11 @@ def test_in_a_grid_search_with_the_packaged_configuration(data: Any, tmp_path: P
 def test_an_explanation_names_the_words_of_what_is_predicted(fitted: PlantClassifier, data: Any) -> None:
     texts = data["test"][0][:3]
     for text, row, explanation in zip(texts, fitted.predict(texts), fitted.explain(texts), strict=True):
-        predicted = [int(one.found.label) for one in explanation.labels if one.predicted]
+        predicted = [int(one.scored.label) for one in explanation.labels if one.predicted]
         assert sorted(predicted) == np.flatnonzero(row).tolist()
         assert explanation.text == text
     (best,) = fitted.explain(texts[:1], top=1)
     (one,) = best.labels
-    assert int(one.found.label) == fitted.decision_function(texts[:1])[0].argmax()
+    assert int(one.scored.label) == fitted.decision_function(texts[:1])[0].argmax()
     start, end = best.words[int(one.contribution.argmax())]
-    assert best.text[start:end] == f"sign{int(one.found.label)}x"
+    assert best.text[start:end] == f"sign{int(one.scored.label)}x"

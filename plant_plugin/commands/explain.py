@@ -55,7 +55,7 @@ def explain(
     predictors = [_predictor(source, load) for source in (model, *beside)]
     explanations = [predictor.explain(text, labels or None, threshold=threshold, top=top) for predictor in predictors]
     if beside and not labels:  # what one model predicts is shown as the others see it, too
-        chosen = dict.fromkeys(evidence.found.label for one in explanations for evidence in one.labels)
+        chosen = dict.fromkeys(evidence.scored.label for one in explanations for evidence in one.labels)
         known = [[label for label in chosen if label in predictor.column_of] for predictor in predictors]
         explanations = [
             predictor.explain(text, own or None, threshold=threshold)

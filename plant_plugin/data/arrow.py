@@ -49,7 +49,7 @@ def arrow_rows(
 
 
 def _named(cells: dict[str, object], column: str | None, names: Sequence[str]) -> Cells | DataError:
-    """The cells with names in the place of a ``ClassLabel``'s numbers."""
+    """Return the cells with names in the place of a ``ClassLabel``'s numbers, or what is wrong with them."""
     numbers = cells.get(column or "")
     if not names or not isinstance(numbers, list):
         return cells
@@ -59,7 +59,7 @@ def _named(cells: dict[str, object], column: str | None, names: Sequence[str]) -
 
 
 def _parts(folder: Path) -> list[Path]:
-    """The data files of a split in order: those that it names itself, else all of one kind."""
+    """List the data files of a split in order: those that it names itself, else all of one kind."""
     splits = sorted(inner.name for inner in folder.iterdir() if inner.is_dir())
     if (folder / STATE).is_file():
         try:
@@ -86,7 +86,7 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def _batches(file: Path, check: Check, columns: Sequence[str | None]) -> Iterator[RecordBatch]:
-    """The columns that are read of a Parquet or Arrow file, a batch of rows at a time."""
+    """Yield the columns that are read of a Parquet or Arrow file, a batch of rows at a time."""
     with needs_extra("prepare", "Parquet and Arrow files need pyarrow", where=str(file)):
         import pyarrow
         from pyarrow import parquet
@@ -117,7 +117,7 @@ def _arrow_errors(file: Path, kind: str, invalid: type[Exception]) -> Iterator[N
 
 
 def _class_names(schema: Schema, column: str | None) -> list[str]:
-    """What the numbers of a column stand for, where Hugging Face's features say so; else empty."""
+    """Return the names of a column's numbers, where Hugging Face's features have them; else nothing."""
     try:
         features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))["info"]["features"][column]
         names = features.get("feature", features)["names"]

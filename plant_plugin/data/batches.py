@@ -30,7 +30,7 @@ class FrozenStates(NamedTuple):
 
 
 class TokenMarks(NamedTuple):
-    """What single positions of a split tell of labels, beside what their tokens do."""
+    """Marks of single positions of a split for labels, beside those of their tokens."""
 
     matrix: sp.csr_array  # (positions, L) float32; the rows of document i are offsets[i] to offsets[i + 1]
     offsets: Places  # (N+1,), those of the token arrays
@@ -43,7 +43,7 @@ class Batches:
     Each batch is a dictionary of tensors: ``text`` (B, T) int64; ``length`` (B,) int64; ``mask`` (B, T) bool, true on
     real tokens; ``document`` (B,) int64, positions in the split; ``label_row`` and ``label_column`` (nnz,) int64, the
     places of the ones in the (B, L) label matrix. T is the longest document of the batch. With ``states`` also
-    ``frozen`` (B, T, F) bfloat16, zero behind a document's end. With marks also ``mark_place`` and ``mark_label``
+    ``frozen`` (B, T, F) bfloat16, zero after a document's end. With marks also ``mark_place`` and ``mark_label``
     int64, ``mark_value`` float32, all (marks,): places in the flat (B·T), in order, label and value.
     With a shortlist also ``shortlist`` (B, S) int64: the labels of each document that a network is to score.
 
@@ -52,7 +52,7 @@ class Batches:
 
     With ``shuffle`` the documents are mixed, cut into chunks of 50 batches, sorted by length within a chunk, and the
     batches mixed again; ``seed`` and the epoch decide everything. Without it the longest documents come first, equal
-    lengths in file order, so that a lack of memory shows at once; ``document`` tells where each belongs.
+    lengths in file order, so that a lack of memory shows at once; ``document`` holds its place in the split.
 
     Raises:
         ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` or ``batch_tokens`` is below 1.
@@ -84,7 +84,7 @@ class Batches:
     def take_part(self, part: int, parts: int) -> Batches:
         """Give one of several processes its batches: of each run of ``parts`` batches the one at ``part``.
 
-        Together the processes see what one alone sees with ``parts`` times its ``accumulate``. Where the last run is
+        Together the processes see what a single one sees with ``parts`` times its ``accumulate``. Where the last run is
         too short a process gets a copy of the run's first batch, marked by ``surplus`` (B,) bool: it takes part in the
         step, but its documents do not count.
         """
@@ -92,7 +92,7 @@ class Batches:
         return self
 
     def __len__(self) -> int:
-        """Batches of this epoch and process; with ``batch_tokens`` a few more or fewer in another epoch."""
+        """Count batches of this epoch and process; with ``batch_tokens`` another epoch has a few more or fewer."""
         passed = len(self.arrays) if self.rows is None else len(self.rows)
         whole = -(-passed // self.batch_size) if self.batch_tokens is None else len(self.order())
         return -(-whole // self._parts)
@@ -129,7 +129,7 @@ class Batches:
         return [batches[place] for place in random.permutation(len(batches))]
 
     def _batches_of(self, order: Places, lengths: Places) -> list[Places]:
-        """Documents sorted by length as batches."""
+        """Cut documents that are sorted by length into batches."""
         if self.batch_tokens is None:
             return _cut(order, self.batch_size)
         starts, longest = [0], 0
@@ -191,7 +191,7 @@ def _cut(order: Places, size: int) -> list[Places]:
 
 
 def _gather(offsets: npt.NDArray[np.integer], rows: Places) -> tuple[Places, Places]:
-    """Places of all entries of the chosen rows, row after row, and the number of entries of each row."""
+    """Return the places of all entries of the chosen rows, row after row, and how many each row has."""
     counts = (offsets[rows + 1] - offsets[rows]).astype(np.int64)
     ends = np.cumsum(counts)
     starts = np.repeat(offsets[rows] - (ends - counts), counts)
@@ -199,5 +199,5 @@ def _gather(offsets: npt.NDArray[np.integer], rows: Places) -> tuple[Places, Pla
 
 
 def move(batch: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-    """A batch on another device."""
+    """Put a batch on another device."""
     return {name: value.to(device) for name, value in batch.items()}

@@ -30,13 +30,13 @@ SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 READER_KEYS = ("allow_bad_lines", "vocab_file", "text_column", "labels_column")
 DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
 DEMO = Path(__file__).with_name("made_up_notes")  # what examples/made_up_notes.py writes with its defaults, packed
-LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB what it stands for
+LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB its meaning
 FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
 FILES = {"train": "training_file", "val": "val_file", "test": "test_file"}  # also keys of the block `evidence`
 
 
 def label_hash(names: Sequence[str]) -> str:
-    """SHA-256 (hex) over a label set, in order."""
+    """Return SHA-256 (hex) over a label set, in order."""
     return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
@@ -64,12 +64,12 @@ class Corpus:
 
     @property
     def splits(self) -> list[Split]:
-        """The splits that exist."""
+        """Return the splits that exist."""
         return [split for split in (self.train, self.val, self.test) if split is not None]
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """``read``, ``dropped`` and ``without_labels`` over all splits, and what the label set does not hold.
+        """Count ``read``, ``dropped`` and ``without_labels`` over all splits, and what the label set does not hold.
 
         ``labels_unseen_in_training``: distinct test labels that no training document has; ``dropped_labels``: label
         occurrences in test that are not in the label set; ``dropped_training_labels``: the same in training and
@@ -78,7 +78,7 @@ class Corpus:
         known = set(self.label_names)
         trained = {label for labels in self.train.labels for label in labels}
         tested = [label for labels in self.test.labels for label in labels] if self.test else []
-        fitted = [label for split in self.splits if split is not self.test for own in split.labels for label in own]
+        fitted = [label for split in self.splits if split is not self.test for names in split.labels for label in names]
         return {
             "read": sum(map(len, self.splits)),
             "dropped": sum(split.dropped for split in self.splits),
@@ -89,7 +89,7 @@ class Corpus:
         }
 
     def label_matrix(self, split: Split) -> sp.csr_array:
-        """Labels of a split as a sparse (n, L) float32 matrix of ones; labels outside the label set are left out."""
+        """Return labels as a sparse (n, L) float32 matrix of ones; labels outside the label set are left out."""
         column_of = {name: column for column, name in enumerate(self.label_names)}
         columns: list[int] = []
         offsets = [0]
@@ -100,11 +100,11 @@ class Corpus:
         return sp.csr_array(entries, shape=(len(split), len(self.label_names)))
 
     def label_hash(self) -> str:
-        """SHA-256 (hex) over the label set, in order."""
+        """Return SHA-256 (hex) over the label set, in order."""
         return label_hash(self.label_names)
 
     def with_labels(self, label_names: list[str]) -> Corpus:
-        """The same documents under another label set, e.g. that of a checkpoint."""
+        """Return these documents under another label set, e.g. that of a checkpoint."""
         return Corpus(self.train, self.val, self.test, label_names)
 
 
@@ -143,7 +143,7 @@ def _training_splits(settings: Settings) -> tuple[Split, Split | None]:
 
 
 def read_documents(source: str, settings: Settings) -> Documents:
-    """The documents of a file, by its reader, or an error where that returns others."""
+    """Read the documents of a file by its reader; a ``DataError`` where that returns something else."""
     name = reader_of(source, settings)
     read = registry.get("readers", name).load()
     known = inspect.signature(read).parameters
@@ -159,7 +159,7 @@ def read_documents(source: str, settings: Settings) -> Documents:
 
 
 def reader_of(source: str, settings: Settings) -> str:
-    """The reader of a file: ``data_format``; where that is text, what the file's ending says."""
+    """Return the reader of a file: ``data_format``; where that is text, by the file's ending."""
     return form_of(Path(source)) if settings.data_format == "txt" else settings.data_format
 
 
@@ -180,14 +180,14 @@ def _read_split(name: str, settings: Settings) -> Split:
 
 
 def with_sentences(split: Split) -> Split:
-    """The documents, and behind them each sentence with evidence as a document with the labels that it is evidence for.
+    """Return the documents, and after them each sentence with evidence as one of those labels.
 
     In a sentence a word and a label that meet do belong together (method §9).
     """
     texts, labels, evidence = list(split.texts), list(split.labels), list(split.evidence or [])
     parents = list(range(len(split)))
-    for document, (text, own) in enumerate(zip(split.texts, evidence[:], strict=True)):
-        for start, end, inside in marked_sentences(text, own):
+    for document, (text, marks) in enumerate(zip(split.texts, evidence[:], strict=True)):
+        for start, end, inside in marked_sentences(text, marks):
             if inside:
                 texts.append(text[start:end])
                 labels.append(sorted(inside))
@@ -197,14 +197,14 @@ def with_sentences(split: Split) -> Split:
 
 
 def source_path(source: str, cache_dir: str | Path | None = None) -> Path:
-    """The file behind a ``*_file`` key: the path itself, or the built-in data that ``demo:train`` names."""
+    """Return the file of a ``*_file`` key: the path itself, or the built-in data that ``demo:train`` names."""
     if source.startswith(DEMO_PREFIX):
         return demo_file(source.removeprefix(DEMO_PREFIX), cache_dir)
     return Path(source)
 
 
 def demo_file(split: str, cache_dir: str | Path | None = None) -> Path:
-    """One split of the built-in made-up discharge summaries, unpacked into the cache folder on the first call.
+    """Return one split of the built-in made-up discharge summaries, unpacked on the first call.
 
     Its name carries a hash of the packed file, so that other notes make new files and never touch old ones.
 
@@ -229,12 +229,12 @@ def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
     # YAML and flags may give 100.0 for 100 documents; scikit-learn takes only whole numbers of type int.
     size = int(val_size) if val_size >= 1 and float(val_size).is_integer() else val_size
     try:
-        kept, drawn = train_test_split(range(len(train)), test_size=size, random_state=SPLIT_SEED)
+        remaining, drawn = train_test_split(range(len(train)), test_size=size, random_state=SPLIT_SEED)
     except ValueError as error:
         what = f"{len(train)} training documents cannot be split with val_size {val_size}"
         fix = "a share below 1, or a number of documents below that of the training file; or give a val_file"
         raise DataError(f"{what}: no training or validation documents left", where="val_size", fix=fix) from error
-    return _split("train", train, kept, train.dropped), _split("val", train, drawn)
+    return _split("train", train, remaining, train.dropped), _split("val", train, drawn)
 
 
 def _split(name: str, documents: Documents, rows: Sequence[int], dropped: int = 0) -> Split:
@@ -245,7 +245,7 @@ def _split(name: str, documents: Documents, rows: Sequence[int], dropped: int = 
 
 
 def _merged(train: Split, val: Split) -> Split:
-    """Both as training documents, without ids: those of two files may clash."""
+    """Return both as training documents, without ids: those of two files may clash."""
     evidence = None
     if train.evidence is not None or val.evidence is not None:  # a split without it has none for any document
         evidence = [labels for split in (train, val) for labels in split.evidence or [{}] * len(split)]
@@ -267,6 +267,6 @@ def _label_names(settings: Settings, train: Split, val: Split | None, test: Spli
 
 
 def read_label_file(path: Path) -> list[str]:
-    """The distinct labels of a label file, one a line, in the order of the file."""
+    """Read the distinct labels of a label file, one a line, in the order of the file."""
     with text_lines(path, newline=None) as lines:
         return list(dict.fromkeys(name for line in lines if (name := one_label(line))))

@@ -5,7 +5,7 @@
     document TAB label TAB start-end;start-end+start-end
 
 The document is its number in the text file, from 0, or its id where the text file has ids. Places are characters of
-the text column, the end behind the last one. ``;`` stands between marks, ``+`` between the parts of one mark that does
+the text column, the end after the last one. ``;`` separates marks, ``+`` separates the parts of one mark that does
 not hold together. Marks of a label may overlap; they come out sorted.
 """
 
@@ -43,43 +43,45 @@ FORMAT = "each line has to be: document TAB label TAB start-end;start-end, with 
 
 
 def evidence_beside(path: Path) -> Path:
-    """The evidence file that belongs to a text file: ``train.txt`` or ``train.txt.xz`` → ``train_evidence.tsv``."""
+    """Return the evidence file of a text file: ``train.txt`` or ``train.txt.xz`` → ``train_evidence.tsv``."""
     stem = plain_name(path)
     return stem.with_name(f"{stem.stem}_evidence.tsv")
 
 
 def text_beside(path: Path) -> Path | None:
-    """The text file or table that an evidence file belongs to, plain or compressed; None where there is none."""
+    """Return the text file or table of an evidence file, plain or compressed; None where there is none."""
     stem = plain_name(path)
     texts = [stem.with_name(stem.stem.removesuffix("_evidence") + ending) for ending in (".txt", *ENDINGS)]
-    return next((found for text in texts if text != stem and (found := packed(text))), None)
+    return next((path_there for text in texts if text != stem and (path_there := packed(text))), None)
 
 
 def parts(marks: DocumentMarks) -> DocumentEvidence:
-    """The spans that hold what was marked, sorted: what is trained on, and what explanations are compared with."""
-    found: DocumentEvidence = {}
-    for label, own in marks.items():
-        whole = [mark[0] for mark in own if len(mark) == 1]
+    """Return the spans that hold what was marked, sorted: training and comparisons use these."""
+    spans_of: DocumentEvidence = {}
+    for label, marked in marks.items():
+        whole = [mark[0] for mark in marked if len(mark) == 1]
         # Two marks may share a part ("pain" of two kinds): it is there once.
-        found[label] = sorted([*whole, *{part for mark in own if len(mark) > 1 for part in mark}.difference(whole)])
-    return found
+        spans_of[label] = sorted(
+            [*whole, *{part for mark in marked if len(mark) > 1 for part in mark}.difference(whole)]
+        )
+    return spans_of
 
 
 def extents(marks: DocumentMarks) -> DocumentEvidence:
-    """Each mark as one span, from its first character to its last: what CodiEsp-X counts."""
+    """Return each mark as one span, from its first character to its last: what CodiEsp-X counts."""
     return {
-        label: [(min(start for start, _ in mark), max(end for _, end in mark)) for mark in own]
-        for label, own in marks.items()
+        label: [(min(start for start, _ in mark), max(end for _, end in mark)) for mark in marked]
+        for label, marked in marks.items()
     }
 
 
 def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEvidence]:
-    """The spans of each document's evidence: :func:`parts` of what :func:`read_marks` reads."""
+    """Read the spans of each document's evidence: :func:`parts` of what :func:`read_marks` reads."""
     return [parts(marks) for marks in read_marks(path, documents)]
 
 
 def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
-    """The marks of each document, in the order of the documents; empty for those that have none.
+    """Read the marks of each document, in the order of the documents; empty for those that have none.
 
     Args:
         path: The evidence file, plain, ``.gz`` or ``.xz``.
@@ -98,31 +100,31 @@ def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
     if row_of is not None and len(row_of) < len(documents.texts):
         fix = "give each document an id of its own, or leave the column of ids out"
         raise DataError("several documents have the same id, so that it names none of them", where=str(path), fix=fix)
-    found: list[DocumentMarks] = [{} for _ in documents.texts]
+    marks_of: list[DocumentMarks] = [{} for _ in documents.texts]
     for where, fields in tab_separated(path):
         if len(fields) != 3 or not PLACES.fullmatch(fields[2]):
             raise DataError("this is no evidence", where=where, fix=FORMAT)
         document, label, places = fields[0], one_label(fields[1]), fields[2]
-        row = _row(document, row_of, len(found), where)
+        row = _row(document, row_of, len(marks_of), where)
         if label not in documents.labels[row]:
             fix = "give the document the label, or take the line out"
             raise DataError("the document does not have this label", where=where, fix=fix)
         length = len(documents.texts[row])
-        found[row].setdefault(label, []).extend(_spans(mark, length, where) for mark in places.split(";"))
-    return [{label: sorted(own) for label, own in marks.items()} for marks in found]
+        marks_of[row].setdefault(label, []).extend(_spans(mark, length, where) for mark in places.split(";"))
+    return [{label: sorted(marked) for label, marked in marks.items()} for marks in marks_of]
 
 
 def write_evidence(path: Path, marks: Iterable[DocumentMarks]) -> None:
     """Write what :func:`read_marks` reads, from the marks of each document of a text file without ids, in its order."""
     with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         for document, labels in enumerate(marks):
-            for label, own in labels.items():
-                places = ";".join("+".join(f"{start}-{end}" for start, end in mark) for mark in own)
+            for label, marked in labels.items():
+                places = ";".join("+".join(f"{start}-{end}" for start, end in mark) for mark in marked)
                 stream.write(f"{document}\t{label}\t{places}\n")
 
 
 def sentences(text: str) -> Spans:
-    """Where each sentence of a text begins and ends, by its punctuation; white space around them is in none."""
+    """Find where each sentence begins and ends, by punctuation; white space around them is in none."""
     starts, ends = [0], []
     for gap in BETWEEN_SENTENCES.finditer(text):
         ends.append(gap.start())
@@ -131,7 +133,7 @@ def sentences(text: str) -> Spans:
 
 
 def marked_sentences(text: str, evidence: DocumentEvidence) -> Iterator[tuple[int, int, DocumentEvidence]]:
-    """Where each sentence of a text begins and ends, and the evidence inside it, counted from its beginning."""
+    """Yield where each sentence begins and ends, and the evidence in it, counted from its beginning."""
     for start, end in sentences(text):
         inside = {
             label: [(max(a, start) - start, min(b, end) - start) for a, b in spans if a < end and b > start]
@@ -156,7 +158,7 @@ def _spans(mark: str, length: int, where: str) -> Spans:
     for place in mark.split("+"):
         start, end = map(int, place.split("-"))
         if not start < end <= length:
-            fix = "count characters of the text column from 0, the end behind the last; was the text changed since?"
+            fix = "count characters of the text column from 0, the end after the last; was the text changed since?"
             raise DataError(f"a span is not inside the text of {length} characters", where=where, fix=fix)
         spans.append((start, end))
     return sorted(spans)

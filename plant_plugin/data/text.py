@@ -32,7 +32,7 @@ DocumentMarks = dict[str, list[Spans]]  # label -> marks, each with its parts
 
 @dataclass
 class Documents:
-    """What a reader returns: parallel lists, with texts and labels as they stand in the file.
+    """The documents that a reader returns: parallel lists, with texts and labels as the file has them.
 
     Attributes:
         ids: None where the file has none.
@@ -51,11 +51,11 @@ class Documents:
 
     @property
     def without_labels(self) -> int:
-        """How many documents have none."""
+        """Count the documents that have none."""
         return sum(not labels for labels in self.labels)
 
     def hash(self) -> str:
-        """SHA-256 (hex) over texts and labels, in order."""
+        """Return SHA-256 (hex) over texts and labels, in order."""
         return self._hash
 
     @cached_property
@@ -69,30 +69,33 @@ class Documents:
 
 
 def one_label(text: str) -> str:
-    """A label as it stands in every file: white space in it is ``_``, or nothing written of labels could keep it."""
+    """Return a label as every file holds it: with ``_`` for white space, by which files separate labels."""
     return "_".join(text.split())
 
 
 def plain_name(path: Path) -> Path:
-    """The path without the ending that says how the file is compressed."""
+    """Return the path without the ending that says how the file is compressed."""
     return path.with_suffix("") if path.suffix in OPENERS else path
 
 
 def packed(path: Path) -> Path | None:
-    """The file itself, or the compressed one in its place; None where there is neither."""
-    return next((found for found in (path, *(Path(f"{path}{end}") for end in OPENERS)) if os.path.isfile(found)), None)
+    """Return the file itself, or the compressed one in its place; None where there is neither."""
+    return next(
+        (candidate for candidate in (path, *(Path(f"{path}{end}") for end in OPENERS)) if os.path.isfile(candidate)),
+        None,
+    )
 
 
 def open_text(path: Path, newline: str | None, encoding: str = "utf-8-sig") -> IO[str]:
-    """A text file, decompressed by its ending; bytes of another encoding become lone surrogates (:func:`is_valid`).
+    """Open a text file, decompressed by its ending; bytes of another encoding become lone surrogates.
 
-    A strict decoder reads ahead and could not tell which line is wrong.
+    A strict decoder reads ahead and would not know which line is wrong (:func:`is_valid` does).
     """
     return OPENERS.get(path.suffix, open)(path, "rt", encoding=encoding, errors=UNDECODED, newline=newline)
 
 
 def is_valid(text: str) -> bool:
-    """Whether a text that was read holds no bytes of another encoding."""
+    """Tell whether a text that was read holds no bytes of another encoding."""
     if text.isascii():
         return True
     try:
@@ -104,7 +107,7 @@ def is_valid(text: str) -> bool:
 
 @contextmanager
 def reading_errors(name: str, fix: str = "check the path") -> Iterator[None]:
-    """A ``DataError`` without the file's content, instead of what the system or a decompressor says of it."""
+    """Raise a ``DataError`` without the file's content in the place of the system's or a decompressor's."""
     try:
         yield
     except DAMAGED as error:
@@ -120,11 +123,11 @@ def reading_errors(name: str, fix: str = "check the path") -> Iterator[None]:
 
 @contextmanager
 def text_lines(path: Path, newline: str | None = "\n", encoding: str = "utf-8-sig") -> Iterator[Iterator[str]]:
-    r"""The lines of a file, with their ends.
+    r"""Yield the lines of a file, with their ends.
 
     Args:
         path: The file.
-        newline: ``"\n"`` ends lines there alone; ``""`` at any line end, left as it is; None at any, made one.
+        newline: ``"\n"`` ends lines only there; ``""`` at any line end, left as it is; None at any, made one.
         encoding: Of the text; a byte order mark of UTF-8 is skipped.
 
     Raises:
@@ -152,14 +155,14 @@ def _checked(stream: IO[str], path: Path, encoding: str) -> Iterator[str]:
 
 
 def bounded_lines(stream: IO[str], name: str) -> Iterator[str]:
-    """The lines of a stream; a ``DataError`` instead of one that would fill the memory."""
+    """Yield the lines of a stream; a ``DataError`` instead of one that would fill the memory."""
     most = limit(LONGEST_LINE)
     while line := stream.readline(most + 1):
         yield bounded(line, name)
 
 
 def bounded(text: str, name: str) -> str:
-    """A text that is not longer than a line may be."""
+    """Return a text that is not longer than a line may be; a ``DataError`` about others."""
     if len(text) <= (most := limit(LONGEST_LINE)):
         return text
     raise above_limit(
@@ -168,31 +171,31 @@ def bounded(text: str, name: str) -> str:
 
 
 def parsed_json(text: str, where: str, fix: str = "export it again; the file may be cut off") -> Any:
-    """What a text in JSON says; a ``DataError`` where it is none or spells half a character, which no file holds."""
+    """Parse JSON; a ``DataError`` where it is none or spells half a character, which no file holds."""
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):  # its message would show the text
         raise DataError("broken JSON", where=where, fix=fix) from None
-    if HALF_A_CHARACTER.search(text) and not is_valid(json.dumps(found, ensure_ascii=False)):
+    if HALF_A_CHARACTER.search(text) and not is_valid(json.dumps(content, ensure_ascii=False)):
         raise DataError("half a character (a lone \\ud800 to \\udfff)", where=where, fix="write it again as UTF-8")
-    return found
+    return content
 
 
-def csv_rows(lines: Iterator[str], separator: str = ",") -> Iterator[tuple[int, list[str] | DataError]]:
+def csv_rows(lines: Iterator[str]) -> Iterator[tuple[int, list[str] | DataError]]:
     """Yield the line that each row of a table begins in, the header first, and its fields, or what is wrong with it.
 
     A row has to be as wide as the header; empty ones are passed over.
     """
     csv.field_size_limit(limit(LONGEST_LINE))
     # Strict: else a quote that nothing ends takes all after it for one text.
-    reader, width = csv.reader(lines, strict=True, delimiter=separator), 0
+    reader, width = csv.reader(lines, strict=True), 0
     while True:
         line = reader.line_num + 1
         try:
             row = next(reader)
         except StopIteration:
             return
-        except csv.Error:  # its message may hold what stands there
+        except csv.Error:  # its message may hold the row's content
             yield line, DataError("no row of a table", fix="quote fields that hold commas, quotes or line ends")
             continue
         if not row:
@@ -205,7 +208,7 @@ def csv_rows(lines: Iterator[str], separator: str = ",") -> Iterator[tuple[int, 
 
 
 def tab_separated(path: Path, newline: str | None = None) -> Iterator[tuple[str, list[str]]]:
-    """Where each line that is not empty stands (``train.txt, line 7``), and its columns; ``newline`` as of ``open``."""
+    """Yield the place (``train.txt, line 7``) and the columns of each line that is not empty."""
     with text_lines(path, newline=newline) as lines:
         for number, line in enumerate(lines, 1):
             if line := line.rstrip("\n"):

@@ -26,11 +26,11 @@ class TokenArrays:
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Tokens of each document, (N,) int64; may be 0."""
+        """Return tokens of each document, (N,) int64; may be 0."""
         return np.diff(self.offsets)
 
     def followed_by(self, others: TokenArrays) -> TokenArrays:
-        """These documents and others behind them; both counts stay those of these."""
+        """Return these documents and others after them; both counts stay those of these."""
         offsets = np.concatenate([self.offsets, self.offsets[-1] + others.offsets[1:]])
         return TokenArrays(np.concatenate([self.ids, others.ids]), offsets, self.unknown_only, self.truncated)
 

@@ -35,7 +35,7 @@ Tokens = WordTokens | SubwordTokens
 
 
 def build_tokens(settings: Settings, train: Split) -> Tokens:
-    """The vocabulary that a configuration asks for.
+    """Build or read the vocabulary that a configuration asks for.
 
     ``network_config: {lm_weight: …}`` names a tokenizer; otherwise the words are those of the folder that the network
     or its encoder names (:func:`.registry.vocabulary_folder`), or come from ``vocab_file``, or from the training texts
@@ -85,7 +85,7 @@ def _kept(cache_dir: str | Path | None, kind: str, *depends_on: object) -> Path:
 
 
 def _read_arrays(folder: Path, size: int) -> TokenArrays:
-    """The arrays of ids below ``size`` where they lie on the disk; a ``ValueError`` where they are not as written."""
+    """Map arrays of ids below ``size`` from the disk; a ``ValueError`` where they are not as written."""
     ids, offsets = mapped(folder / "ids.npy", np.int32, (None,)), mapped(folder / "offsets.npy", np.int64, (None,))
     unknown_only, truncated, *checksums = mapped(folder / "counts.npy", np.int64, (4,)).tolist()
     if checksums != [zlib.crc32(ids.data), zlib.crc32(offsets.data)]:

@@ -59,7 +59,7 @@ def _unicode_pattern() -> re.Pattern[str]:
 
 
 class _IdOfRun(dict[str, int]):
-    """Ids of runs of letters as they stand in texts, each looked up once."""
+    """Ids of runs of letters as texts have them, upper case and all, each looked up once."""
 
     def __init__(self, id_of: Mapping[str, int], unknown_id: int) -> None:
         self.id_of, self.unknown_id = id_of, unknown_id
@@ -87,12 +87,12 @@ class WordTokens:
 
     @classmethod
     def build(cls, texts: Iterable[str], min_vocab_freq: int = 1) -> WordTokens:
-        """The words that at least ``min_vocab_freq`` documents hold, most frequent first, then by alphabet."""
+        """Collect the words that ``min_vocab_freq`` documents or more hold, most frequent first, then by alphabet."""
         return cls._from_counts(documents_with_words(texts), min_vocab_freq)
 
     @classmethod
     def from_file(cls, vocab_file: str | Path) -> WordTokens:
-        """The words of a file with one word a line, in LibMultiLabel's order; blank lines are left out.
+        """Read a file with one word a line, in LibMultiLabel's order; blank lines are left out.
 
         Raises:
             DataError: The file cannot be read or holds no word.
@@ -111,7 +111,7 @@ class WordTokens:
         return cls([PAD, UNKNOWN, *(word for word, count in ordered if count >= minimum)])
 
     def without(self, rare: Iterable[int]) -> WordTokens:
-        """The same ids, of which some stand for no word any more: what these stood for is ``<unk>``."""
+        """Return the words without those of some ids, which become ``<unk>``; no other id changes."""
         words = list(self.words)
         for number in rare:
             words[number] = f"<removed {number}>"  # which no text has as a word
@@ -119,15 +119,15 @@ class WordTokens:
 
     @property
     def size(self) -> int:
-        """V, with the two special words."""
+        """Return V, with the two special words."""
         return len(self.words)
 
     def hash(self) -> str:
-        """SHA-256 (hex) over the words in order."""
+        """Return SHA-256 (hex) over the words in order."""
         return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
 
     def token(self, number: int) -> str:
-        """The word with this id."""
+        """Return the word with this id."""
         return self.words[number]
 
     def encode(self, texts: Iterable[str], max_length: int) -> TokenArrays:
@@ -168,7 +168,7 @@ def write_vocabulary(folder: Path, content: Mapping[str, object]) -> None:
 def embedding_matrix(
     tokens: WordTokens, file: Path | None, *, normalize: bool, seed: int, dim: int | None = None
 ) -> torch.Tensor:
-    """The first embedding layer: a row for each word of the vocabulary.
+    """Make the first embedding layer: a row for each word of the vocabulary.
 
     From a file by LibMultiLabel's rule: a word without a vector starts at zero, ``<unk>`` at standard normal values
     (here drawn from the seed). Without a file every row but ``<pad>`` is drawn from N(0, 0.1²).

@@ -2,7 +2,7 @@
 
 First line ``documents features labels``; then a line per document, ``label,label feature:value feature:value``,
 counted from 0; the label list may be empty. With two numbers in the first line (``documents columns``) a line holds
-pairs alone.
+only pairs.
 
 Source: http://manikvarma.org/downloads/XC/XMLRepository.html
 """
@@ -33,18 +33,18 @@ class XmcRow:
 
 
 def has_header(path: Path) -> bool:
-    """Whether the first line is that of a sparse file with labels and features."""
+    """Tell whether the first line is that of a sparse file with labels and features."""
     return _first_line(path, HEADER) is not None
 
 
 def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER) -> tuple[int, ...]:
-    """The numbers of the first line; a ``DataError`` where it holds something else."""
-    found = _first_line(path, pattern)
-    if found is None:
+    """Read the numbers of the first line; a ``DataError`` where it holds something else."""
+    numbers = _first_line(path, pattern)
+    if numbers is None:
         wanted = "documents, features and labels" if pattern is HEADER else "documents and columns"
         fix = "take the file as it was downloaded; files without a first line like this are data_format: svm"
         raise DataError(f"the first line has to be the numbers of {wanted}", where=f"{path}, line 1", fix=fix)
-    return tuple(map(int, found.groups()))
+    return tuple(map(int, numbers.groups()))
 
 
 def _first_line(path: Path, pattern: re.Pattern[str]) -> re.Match[str] | None:
@@ -53,7 +53,7 @@ def _first_line(path: Path, pattern: re.Pattern[str]) -> re.Match[str] | None:
 
 
 def read_xmc(path: Path) -> Iterator[XmcRow]:
-    """Documents of a file with labels and features, one at a time.
+    """Yield the documents of a file with labels and features.
 
     Raises:
         DataError: A line is not of the format, an id is outside what the header says, or documents are missing or
@@ -62,9 +62,9 @@ def read_xmc(path: Path) -> Iterator[XmcRow]:
     documents, features, labels = xmc_header(path)
     for line, text in _numbered(path, documents):
         parts, where = text.split(), f"{path}, line {line}"
-        given = parts.pop(0).split(",") if parts and ":" not in parts[0] else []
+        label_ids = parts.pop(0).split(",") if parts and ":" not in parts[0] else []
         try:
-            row = XmcRow(line, list(map(int, given)), *_pairs(parts))
+            row = XmcRow(line, list(map(int, label_ids)), *_pairs(parts))
         except ValueError:  # its message would hold the line's content
             fix = "a line has to be 'label,label feature:value feature:value …'"
             raise DataError("not of the format", where=where, fix=fix) from None
@@ -74,7 +74,7 @@ def read_xmc(path: Path) -> Iterator[XmcRow]:
 
 
 def read_pairs(path: Path) -> Iterator[list[int]]:
-    """Column ids of each line of a file with two numbers in its header (``trn_X_Y.txt``); errors as those above."""
+    """Yield column ids of each line of a file with two numbers in its header (``trn_X_Y.txt``)."""
     documents, columns = xmc_header(path, PAIRS_HEADER)
     for line, text in _numbered(path, documents):
         where = f"{path}, line {line}"
@@ -87,10 +87,10 @@ def read_pairs(path: Path) -> Iterator[list[int]]:
 
 
 def read_filter(path: Path) -> Iterator[tuple[str, int, str]]:
-    """Pairs of a filter file: a label that is the document itself, or a copy of it, which no system is to be asked for.
+    """Yield pairs of a document and the label that is itself or a copy of it, which no system has to find.
 
     Yields:
-        Where it stands, the document's number in its file, from 0, and the label.
+        The file and line, the document's number in its file, from 0, and the label.
 
     Raises:
         DataError: A line is not of the format.
@@ -131,7 +131,7 @@ def _check_ids(ids: list[int], size: int, what: str, where: str) -> None:
 
 
 def words_of_row(row: XmcRow, words: list[str]) -> str:
-    """A text from a bag of words: each feature's word, as often as its value says where all are whole numbers.
+    """Write a bag of words as a text: each word as often as its value says where all are whole numbers.
 
     Raises:
         DataError: The text would fill the memory.
@@ -144,7 +144,7 @@ def words_of_row(row: XmcRow, words: list[str]) -> str:
 
 
 def read_words(path: Path, features: int) -> list[str]:
-    """The word of each feature, one a line; a ``DataError`` where there are more or fewer lines than features."""
+    """Read the word of each feature, one a line; a ``DataError`` where there are more or fewer."""
     with text_lines(path) as stream:
         words = [line.strip() for line in stream]
     if len(words) != features:
@@ -154,7 +154,7 @@ def read_words(path: Path, features: int) -> list[str]:
 
 
 def read_xmc_documents(path: Path, vocab_file: str | Path) -> Documents:
-    """A sparse file as documents whose words are those of the features; label ids are the labels."""
+    """Read a sparse file as documents of its features' words; label ids are the labels."""
     words = read_words(Path(vocab_file), xmc_header(path)[1])
     documents = Documents()
     for row in read_xmc(path):

@@ -45,7 +45,7 @@ class AttentionXMLBaseline(NetworkBaseline):
             self.labels = read_labels(settings, self.datasets)
             self._check_clusters(len(self.labels))
         elif not settings.eval:
-            what = "AttentionXML cannot go on training from a checkpoint"
+            what = "AttentionXML cannot be trained further from a checkpoint"
             raise ConfigError(what, where="checkpoint_path", fix="leave it out, or add --eval to test it")
         else:
             self.labels = self._checkpoint_labels(Path(settings.checkpoint_path))
@@ -67,7 +67,7 @@ class AttentionXMLBaseline(NetworkBaseline):
         return labels
 
     def _check_clusters(self, num_labels: int) -> None:
-        """Labels are halved until a cluster holds at most ``cluster_size``; say now what would fail later."""
+        """Check that labels, halved until a cluster holds at most ``cluster_size``, make clusters that work."""
         size, beam = self.settings.cluster_size, self.settings.beam_width
         clusters = 2 ** max(0, math.ceil(math.log2(num_labels / size)))
         if num_labels % clusters == 0:
@@ -81,19 +81,19 @@ class AttentionXMLBaseline(NetworkBaseline):
             raise ConfigError(what, where="cluster_size", fix=fix)
 
     def train(self) -> None:
-        """Both levels, one after the other."""
+        """Train both levels, one after the other."""
         datasets = {"val": self.datasets["train"][:1], **self.datasets}  # scored for nothing where there are none
         with explained("AttentionXML"), self.fitting():
             self.trainer.fit(datasets)
         dump_log(self.settings.log_path, config=self.settings)
 
     def test(self) -> None:
-        """LibMultiLabel's own test of both levels."""
+        """Run LibMultiLabel's own test of both levels."""
         self.trainer.test(self.datasets["test"])
 
     @torch.no_grad()
     def scores(self, split: str) -> Scores:
-        """Logits (B, L) of the candidates' probabilities and truth; labels outside the beam get -inf."""
+        """Yield logits (B, L) of the candidates' probabilities and truth; labels outside the beam get -inf."""
         trainer, device = self.trainer, self.device
         documents = self.datasets[split]
         level_0 = load_checkpoint(Model, trainer.get_best_model_path(level=0)).to(device).eval()
@@ -130,12 +130,12 @@ class SecondTrainer(PLTTrainer):
         """Take over clusters, and the epochs of ``level_0`` and ``level_1``, from the first training."""
         self._left = [epochs["level_0"], epochs["level_1"]]
         self.val_metric, self.limit_val_batches = None, 0
-        own = self.get_cluster_path()
-        shutil.copyfile(own.parent / FIRST_PASS / own.name, own)
+        clusters = self.get_cluster_path()
+        shutil.copyfile(clusters.parent / FIRST_PASS / clusters.name, clusters)
 
     @property
     def epochs(self) -> int:
-        """LibMultiLabel asks once for each level."""
+        """Return the epochs of the next level: LibMultiLabel asks once for each."""
         return self._left.pop(0)
 
     @epochs.setter

@@ -67,21 +67,22 @@ def _trained(settings: AttributeDict, run: Run) -> Scored:
 def _first_thresholds(settings: AttributeDict, run: Run) -> dict[str, float]:
     """Train a first time, in a folder of its own, for thresholds and for the epochs of the second time."""
     with run.first_pass() as first:
-        own = copy.copy(settings)
-        own["checkpoint_dir"], own["log_path"] = str(first.folder), str(first.folder / Path(settings["log_path"]).name)
-        thresholds = tuned_thresholds(first, _trained(own, first))
+        first_settings = copy.copy(settings)
+        first_settings["checkpoint_dir"] = str(first.folder)
+        first_settings["log_path"] = str(first.folder / Path(settings["log_path"]).name)
+        thresholds = tuned_thresholds(first, _trained(first_settings, first))
     run.train_again({} if settings["linear"] else epochs_kept(first.folder))
     return thresholds
 
 
 def _can_be_parted(settings: AttributeDict) -> bool:
-    """Whether a linear model, which trains on the whole file, has no documents to tune thresholds on but could."""
+    """Tell whether a linear model, which trains on the whole file, could leave documents to tune thresholds on."""
     has_others = settings["eval"] or settings["val_file"] or settings["merge_train_val"]
     return bool(settings["linear"] and settings["data_format"] == "txt" and settings["val_size"] and not has_others)
 
 
 def _part_thresholds(settings: AttributeDict, run: Run) -> dict[str, float] | None:
-    """Thresholds of the same technique without ``val_size`` of the training documents, tuned on these, as PLANT's are.
+    """Tune thresholds of the same technique, trained without ``val_size`` of the documents, on these.
 
     None where these would be too few to say anything. The model that is tested has all training documents.
     """
@@ -90,17 +91,18 @@ def _part_thresholds(settings: AttributeDict, run: Run) -> dict[str, float] | No
         return None
     with run.phase("thresholds"), TemporaryDirectory() as folder:  # there: texts are in no run's folder
         part = Run(Path(folder), silent=True, tests=False)
-        own = copy.copy(settings)
+        part_settings = copy.copy(settings)
         for key, split in {"training_file": corpus.train, "val_file": corpus.val}.items():
-            own[key] = str(part.folder / f"{split.name}.txt")
+            part_settings[key] = str(part.folder / f"{split.name}.txt")
             rows = zip(split.labels, split.texts, strict=True)
-            write_text(Path(own[key]), "".join(f"{' '.join(labels)}\t{text}\n" for labels, text in rows))
-        own["checkpoint_dir"], own["log_path"] = folder, str(part.folder / "logs.json")
-        own["test_file"], own["include_test_labels"], own["monitor_metrics"] = None, False, ["P@1"]
-        own["save_k_predictions"], own["save_positive_predictions"] = 0, False
+            write_text(Path(part_settings[key]), "".join(f"{' '.join(labels)}\t{text}\n" for labels, text in rows))
+        part_settings["checkpoint_dir"], part_settings["log_path"] = folder, str(part.folder / "logs.json")
+        part_settings["test_file"], part_settings["include_test_labels"] = None, False
+        part_settings["monitor_metrics"] = ["P@1"]
+        part_settings["save_k_predictions"], part_settings["save_positive_predictions"] = 0, False
         try:
-            return tuned_thresholds(part, _trained(own, part))
-        except PlantError as error:  # of the part alone: the whole has been trained and tested
+            return tuned_thresholds(part, _trained(part_settings, part))
+        except PlantError as error:  # only of the part: the whole has been trained and tested
             run.log(f"no thresholds, as a part of the training documents does not do for them: {error.what}")
             return None
 

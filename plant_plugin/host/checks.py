@@ -29,7 +29,7 @@ def read_checked(settings: AttributeDict, **changes: object) -> Corpus:
 
 
 def warn_changed_labels(corpus: Corpus, as_read: Iterable[Iterable[str]]) -> None:
-    """Say so when LibMultiLabel's reader renamed training labels: pandas takes ``038.9`` alone for a number, 38.9."""
+    """Say so when LibMultiLabel's reader renamed training labels: pandas takes a label ``038.9`` for a number, 38.9."""
     written = {label for split in (corpus.train, corpus.val) if split for names in split.labels for label in names}
     changed = {label for names in as_read for label in names} - written
     if changed:
@@ -96,7 +96,7 @@ def load_checkpoint(kind: type[Model], path: str | Path, **options: str | int) -
 
 
 def load_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:
-    """The tokenizer of a language model, which has a padding token."""
+    """Load the tokenizer of a language model, which has a padding token."""
     where = f"network_config: lm_weight: {lm_weight}"
     try:
         tokenizer = AutoTokenizer.from_pretrained(language_model(lm_weight), use_fast=True)

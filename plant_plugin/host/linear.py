@@ -29,7 +29,7 @@ class LinearModel(Protocol):
     """One of LibMultiLabel's."""
 
     def predict_values(self, x: sp.csr_matrix, **options: int) -> npt.NDArray[np.float64]:
-        """Decision values, or of a tree probabilities, of features (B, F)."""
+        """Return decision values, or of a tree probabilities, of features (B, F)."""
 
 
 class LinearSplit(TypedDict):
@@ -87,13 +87,13 @@ class LinearBaseline:
             self.outside = labels_outside((map(str, names) for names in raw["test"]["y"]), self.labels)
         if self.corpus is not None and "train" in raw:
             warn_changed_labels(self.corpus, raw["train"]["y"])
-        asked = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
-        check_ranks(asked, settings.save_k_predictions, len(self.labels), most=len(self.labels))
+        metrics = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
+        check_ranks(metrics, settings.save_k_predictions, len(self.labels), most=len(self.labels))
 
     def _with_validation(
         self, x: list[str] | sp.csr_matrix, y: list[list[str]]
     ) -> tuple[list[str] | sp.csr_matrix, list[list[str]]]:
-        """Texts or features, and labels, of training documents and behind them of those of ``val_file``."""
+        """Return texts or features, and labels, of training documents and after them of those of ``val_file``."""
         val = linear.load_dataset(self.files.data_format, None, self.files.val_file)["test"]
         if isinstance(x, list):
             return x + val["x"], y + val["y"]
@@ -110,7 +110,7 @@ class LinearBaseline:
 
     @property
     def labels(self) -> list[str]:
-        """The label set, in column order."""
+        """Return the label set, in column order."""
         return [str(name) for name in self.preprocessor.label_mapping]
 
     @property
@@ -118,7 +118,7 @@ class LinearBaseline:
         return isinstance(self.model, TreeModel | EnsembleTreeModel)
 
     def build(self) -> None:
-        """Nothing: LibMultiLabel makes a linear model in training it."""
+        """Do nothing: LibMultiLabel makes a linear model in training it."""
 
     def train(self) -> None:
         """Fit the technique and keep it with its preprocessing in ``linear_pipeline.pickle``."""
@@ -149,7 +149,7 @@ class LinearBaseline:
         linear.save_pipeline(settings.checkpoint_dir, self.preprocessor, self.model)
 
     def test(self) -> None:
-        """LibMultiLabel's own test: its metrics into ``logs.json``, the asked for labels into ``predict_out_path``."""
+        """Run LibMultiLabel's own test: metrics into ``logs.json``, the labels wanted into ``predict_out_path``."""
         settings = self.settings
         test = self.datasets["test"]
         _, metrics, labels, scores = linear_test(
@@ -173,7 +173,7 @@ class LinearBaseline:
         self.run.log(linear.tabulate_metrics(metrics, "test"))
 
     def scores(self, split: LinearSplit) -> Scores:
-        """Decision values (B, L) and truth, batch by batch.
+        """Yield decision values (B, L) and truth, batch by batch.
 
         A tree answers with probabilities, 0 for labels outside its beam; they become logits, so that for every
         technique 0.0 is the undecided score. (LibMultiLabel's own F1 of a tree counts every label in the beam.) Of very
@@ -194,7 +194,7 @@ class LinearBaseline:
         return self.scores(self.preprocessor.transform(raw)["test"])
 
     def scored(self) -> Scored:
-        """What the evaluation needs."""
+        """Return all that the evaluation needs."""
         train, test = self.datasets.get("train"), self.datasets.get("test")
         if self.corpus is None:
             counts, hashes = svm_hashes(self.files, self.labels)
@@ -222,7 +222,7 @@ class CountableTruth(sp.csr_matrix):
     """
 
     def tocsc(self, copy: bool = False) -> _CountableColumns:
-        """The column form."""
+        """Return the column form."""
         return _CountableColumns(super().tocsc(copy=copy))
 
 
@@ -232,7 +232,7 @@ class _CountableColumns(sp.csc_matrix):
 
 
 def _load(path: Path) -> tuple[linear.Preprocessor, LinearModel]:
-    """Preprocessing and model of ``linear_pipeline.pickle``."""
+    """Load preprocessing and model of ``linear_pipeline.pickle``."""
     fix = "give the linear_pipeline.pickle of a run's folder"
     with reading_pickle("a linear model of LibMultiLabel", path, fix):
         return linear.load_pipeline(str(path))

@@ -48,7 +48,7 @@ CHOSEN = {"train": "best_model.ckpt", "level_0": "model_0.ckpt", "level_1": "mod
 
 
 def epochs_kept(folder: Path) -> dict[str, int]:
-    """The epoch, from 1, of each checkpoint that LibMultiLabel chose by ``val_metric``: pickles of this run's own."""
+    """Read the epoch, from 1, of each checkpoint that ``val_metric`` chose: pickles of this run's own."""
     return {
         stage: torch.load(folder / name, map_location="cpu", mmap=True, weights_only=False)["epoch"] + 1
         for stage, name in CHOSEN.items()
@@ -108,7 +108,7 @@ class NetworkBaseline:
         )
 
     def _taken(self, keys: tuple[str, ...]) -> dict[str, object]:
-        """Settings by name; what is taken so is listed in ``logs.json``."""
+        """Return settings by name; those that are taken so are listed in ``logs.json``."""
         return {key: getattr(self.settings, key) for key in keys}
 
     def _new_model(self) -> None:
@@ -135,7 +135,7 @@ class NetworkBaseline:
         check_labels(self.corpus, self.labels, checkpoint_path, training=not self.settings.eval)
 
     def train(self) -> None:
-        """Fit, then go on with the best model (or the last, without validation documents)."""
+        """Fit, then keep the best model (or the last, without validation documents)."""
         settings = self.settings
         loaders = [self.loader("train", shuffle=settings.shuffle)]
         if "val" in self.datasets:
@@ -153,7 +153,7 @@ class NetworkBaseline:
 
     @contextmanager
     def fitting(self) -> Iterator[None]:
-        """Says on Ctrl-C how to go on."""
+        """Say on Ctrl-C how to resume."""
         folder = Path(self.settings["checkpoint_dir"])
         try:
             with without_packing() if self.settings["without_packing"] else nullcontext():
@@ -162,11 +162,11 @@ class NetworkBaseline:
             resumes = self.settings["model_name"] != "AttentionXML" and self.settings["refit"] == "none"
             if resumes and (folder / "last.ckpt").is_file():
                 again = f"the same command with --resume {folder} --trust-code"
-                self.run.log(f"Stopped. Go on after the last finished epoch: {again}")
+                self.run.log(f"Stopped. Resume after the last finished epoch: {again}")
             raise
 
     def loader(self, split: str, shuffle: bool = False) -> DataLoader[dict[str, Tensor]]:
-        """LibMultiLabel's batches of a split."""
+        """Return LibMultiLabel's batches of a split."""
         settings = self.settings
         loader: DataLoader[dict[str, Tensor]] = data_utils.get_dataset_loader(
             data=self.datasets[split],
@@ -183,7 +183,7 @@ class NetworkBaseline:
         return loader
 
     def test(self) -> None:
-        """LibMultiLabel's own test: its metrics into ``logs.json``, the best k labels into ``predict_out_path``."""
+        """Run LibMultiLabel's own test: metrics into ``logs.json``, the best k labels into ``predict_out_path``."""
         settings = self.settings
         loader = self.loader("test")
         self.trainer.test(self.model, dataloaders=loader, verbose=False)
@@ -199,14 +199,14 @@ class NetworkBaseline:
 
     @torch.no_grad()
     def scores(self, split: str) -> Scores:
-        """Logits (B, L) and truth of a split, batch by batch."""
+        """Yield logits (B, L) and truth of a split, batch by batch."""
         device = self.device
         model = self.model.to(device).eval()
         for batch in limited(self.loader(split), self.settings, split):
             yield model(move(batch, device)).float().cpu().numpy(), sparse_truth(batch["label"].numpy())
 
     def scored(self) -> Scored:
-        """What the evaluation needs."""
+        """Return all that the evaluation needs."""
         labels = self.labels
         train, test = self.datasets.get("train"), self.datasets.get("test")
         counts, hashes = sizes_and_hashes(self.corpus, labels)
@@ -226,7 +226,7 @@ class NetworkBaseline:
 
 @contextmanager
 def without_packing() -> Iterator[None]:
-    """LibMultiLabel's own recurrent networks train :func:`unpacked` on a CPU as long as this lasts."""
+    """Train LibMultiLabel's own recurrent networks :func:`unpacked` on a CPU as long as this lasts."""
     packed = RNNEncoder.forward
 
     def forward(self: RNNEncoder, input: Tensor, length: Tensor, **kwargs: object) -> Tensor:

@@ -30,7 +30,7 @@ SEEN_BY_MAIN = ("config", "data_name", "model_name", "eval", "result_dir", "run_
 
 
 def library_settings(config: Config, run: Run) -> AttributeDict:
-    """The configuration as LibMultiLabel's ``AttributeDict``, which remembers for ``logs.json`` what was read.
+    """Return the configuration as LibMultiLabel's ``AttributeDict``, which notes for ``logs.json`` what is read.
 
     Built-in data are written to files, a run folder to resume becomes its checkpoint, and where there is no CUDA device
     the run is moved to the CPU (LibMultiLabel's own ``main.py`` stops there).
@@ -47,7 +47,7 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     for key in ("val_metric", "early_stopping_metric"):
         values[key] = _spelled(values[key], config.linear)
     for key in SHARES:
-        # A share up to one; above it a whole number. scikit-learn and Lightning tell them apart by their type.
+        # A share up to one; above it a whole number. scikit-learn and Lightning distinguish them by their type.
         # One document may validate; of the limits 1 is a share.
         number = values[key] > 1 or (key == "val_size" and values[key] == 1)
         values[key] = int(values[key]) if number else float(values[key])
@@ -75,7 +75,7 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
 
 
 def _as_text(source: str, config: Config) -> Path:
-    """What a user's reader reads, in the cache folder as the text format that LibMultiLabel reads."""
+    """Write documents of a user's reader into the cache folder, in the text format that LibMultiLabel reads."""
     documents = read_documents(source, config)
     lines = []
     for text, labels in zip(documents.texts, documents.labels, strict=True):
@@ -92,16 +92,16 @@ def _as_text(source: str, config: Config) -> Path:
 
 
 def _spelled(metric: str, linear: bool) -> str:
-    """LibMultiLabel writes nDCG for networks and NDCG for linear models; accept either for both."""
+    """Spell nDCG as LibMultiLabel does: nDCG for networks, NDCG for linear models."""
     return re.sub(r"^n?NDCG@|^nDCG@", "NDCG@" if linear else "nDCG@", metric)
 
 
 def _checkpoint_in(folder: str, values: Mapping[str, object]) -> str:
-    """The checkpoint of a run folder: the last to train on, the best to test."""
+    """Return the checkpoint of a run folder: the last to train on, the best to test."""
     if values["linear"] or values["model_name"] == "AttentionXML":
         name = "linear_pipeline.pickle" if values["linear"] else "model_1.ckpt"
         if not values["eval"]:
-            what = "linear models and AttentionXML keep nothing from which training could go on"
+            what = "linear models and AttentionXML keep nothing from which training could be resumed"
             raise ConfigError(what, where=folder, fix="start again without it, or add --eval to test its model")
     else:
         name = "best_model.ckpt" if values["eval"] else "last.ckpt"
@@ -115,7 +115,7 @@ def _checkpoint_in(folder: str, values: Mapping[str, object]) -> str:
 def library_log(silent: bool) -> Iterator[None]:
     """Show LibMultiLabel's log lines on stderr, and repeat at the end those that it marks as worth repeating.
 
-    ``silent``: warnings alone, and nothing of what LibMultiLabel and Lightning print by themselves.
+    ``silent``: only warnings, and nothing of what LibMultiLabel and Lightning print by themselves.
     """
     root, handler, repeated = logging.getLogger(), logging.StreamHandler(sys.stderr), list[str]()
 

@@ -22,7 +22,7 @@ HEADER = re.compile(r"\d+ \d+ \d+\s*")
 
 
 def with_svm_files(settings: AttributeDict) -> AttributeDict:
-    """The settings, with files of ``xmc``, which have to have the same features, replaced by the same in ``svm``."""
+    """Replace files of ``xmc``, which have to have the same features, by the same in ``svm``."""
     if settings.data_format != "xmc":
         return settings
     changed = copy.copy(settings)
@@ -80,7 +80,7 @@ def _check_line(line: str, path: Path, number: int) -> None:
 
 
 def svm_hashes(settings: AttributeDict, labels: list[str]) -> tuple[dict[str, int], dict[str, str]]:
-    """Counts (none are dropped) and hashes of the label set and of the files' bytes."""
+    """Return counts (none are dropped) and hashes of the label set and of the files' bytes."""
     hashes = {"labels": label_hash(labels)}
     for split, key in FILES.items():
         if settings[key] is not None:

@@ -1,4 +1,4 @@
-"""Our strategies behind LibMultiLabel's ``TorchTrainer``, as its ``main.py`` calls it.
+"""Our strategies in the place of LibMultiLabel's ``TorchTrainer``, as its ``main.py`` calls it.
 
 The scripts of a clone are no part of the package ``libmultilabel``; ``torch_trainer`` is found when it is imported.
 """
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from plant_plugin.report.result import Result
 
 MODULE, CLASS = "torch_trainer", "TorchTrainer"  # in the folder of main.py
-NAMES = ("datasets", "classes", "word_dict", "embed_vecs", "save_checkpoints")  # of its arguments behind the first
+NAMES = ("datasets", "classes", "word_dict", "embed_vecs", "save_checkpoints")  # of its arguments after the first
 Strategy = Callable[[Config], "Result"]
 
 
 class StrategyTrainer:
-    """What ``TorchTrainer(config)`` gives where our strategies train the network: the same calls, one run behind them.
+    """The trainer that ``TorchTrainer(config)`` gives where our strategies train: the same calls, all of one run.
 
     Args:
         config: What ``main.py`` made of its file and flags; keys that it does not know come from the file.
         run: Trains and tests: :func:`plant_plugin.training.run.run`.
-        given: What else ``TorchTrainer`` was handed, e.g. ``datasets``: refused, a run reads the files.
+        inputs: Whatever else ``TorchTrainer`` was handed, e.g. ``datasets``: refused, a run reads the files.
 
     Raises:
         ConfigError: Something is wrong with the configuration, with the line of the file.
     """
 
-    def __init__(self, config: Mapping[str, Value], run: Strategy, given: Mapping[str, object]) -> None:
-        if told := [name for name, value in given.items() if value is not None and name != "save_checkpoints"]:
+    def __init__(self, config: Mapping[str, Value], run: Strategy, inputs: Mapping[str, object]) -> None:
+        if handed := [name for name, value in inputs.items() if value is not None and name != "save_checkpoints"]:
             fix = "leave them out; for a search say `plant search FILE`"
-            what = f"{config['model_name']} reads its files itself, and was handed {', '.join(told)}"
+            what = f"{config['model_name']} reads its files itself, and was handed {', '.join(handed)}"
             raise ConfigError(what, where=CLASS, fix=fix)
         self.config = configuration(config)
         self._run = run
@@ -58,7 +58,7 @@ class StrategyTrainer:
         self._result = self._run(self.config)
 
     def test(self, split: str = "test") -> dict[str, float]:
-        """The test metrics of this run; without one, of the model of ``checkpoint_path``."""
+        """Return the test metrics of this run; without one, of the model of ``checkpoint_path``."""
         if split != "test":
             raise ConfigError("only the test file is tested", where=f"split {split}", fix="name it as test_file")
         if not self._result:
@@ -71,10 +71,10 @@ class StrategyTrainer:
 
 
 def configuration(theirs: Mapping[str, Value]) -> Config:
-    """Our configuration of what ``main.py`` parsed, in the run folder that it chose.
+    """Return our configuration of what ``main.py`` parsed, in the run folder that it chose.
 
-    Its arguments do not tell a default from the same value as a flag; so only what differs from file and default counts
-    as a flag. That matters for ``--max_seq_length 500`` over a language model alone, which has to stand in the file.
+    Its arguments do not distinguish a default from the same value as a flag; so only what differs from file and default
+    counts as a flag. That matters only for ``--max_seq_length 500`` over a language model, which has to be in the file.
     """
     path = theirs.get("config")
     written = read_given(path)[0]
@@ -90,7 +90,7 @@ def configuration(theirs: Mapping[str, Value]) -> Config:
 
 
 def _unset(name: str) -> Value:
-    """What ``main.py`` holds for a key that nobody gave."""
+    """Return the value that ``main.py`` holds for a key that nobody gave."""
     if name not in OPTIONS:
         return None
     default = OPTIONS[name].default
@@ -109,7 +109,7 @@ def hook(run: Strategy) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds ``torch_trainer`` where Python would, and hooks it behind its import."""
+    """Finds ``torch_trainer`` where Python would, and hooks it after its import."""
 
     def __init__(self, run: Strategy) -> None:
         self._run = run
@@ -133,16 +133,16 @@ def _hook(module: ModuleType, run: Strategy) -> None:
     if not isinstance(theirs, type) or "__new__" in vars(theirs):  # some other module, or hooked already
         return
 
-    def new(cls: type, config: Mapping[str, Value], *given: object, **named: object) -> object:
+    def new(cls: type, config: Mapping[str, Value], *positional: object, **named: object) -> object:
         if not is_ours(config):
             return object.__new__(cls)
-        return StrategyTrainer(config, run, {**dict(zip(NAMES, given, strict=False)), **named})
+        return StrategyTrainer(config, run, {**dict(zip(NAMES, positional, strict=False)), **named})
 
     theirs.__new__ = new  # type: ignore[assignment, method-assign]
 
 
 def is_ours(config: Mapping[str, Value]) -> bool:
-    """Whether a strategy of ours trains what ``main.py`` was told to train."""
+    """Tell whether a strategy of ours trains the network of ``main.py``'s configuration."""
     registry.use(config.get("registry"))
     name = str(config.get("model_name"))
     return ":" in name or (name in registry.entries("networks") and registry.get("networks", name).ours)

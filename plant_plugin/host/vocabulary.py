@@ -22,18 +22,18 @@ WORD_DICT = "word_dict.pickle"  # LibMultiLabel's name, beside its checkpoints
 
 
 class Document(TypedDict):
-    """As LibMultiLabel's networks read it."""
+    """A document as LibMultiLabel's networks read it."""
 
     text: str | list[str]  # words, unless a tokenizer takes the whole
     label: list[str]
 
 
 def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
-    """The file of word vectors that ``embed_file`` names: itself, or that of a GloVe release, downloaded once.
+    """Return the file of word vectors that ``embed_file`` names: itself, or a GloVe release, downloaded once.
 
     Raises:
         DataError: Neither a file nor one of LibMultiLabel's six names, e.g. ``glove.6B.100d``.
-        PlantError: The download failed or was cut short; nothing of it is left behind.
+        PlantError: The download failed or was cut short; nothing of it is left.
     """
     if embed_file not in data_utils.GLOVE_WORD_EMBEDDING:
         if Path(embed_file).is_file():
@@ -46,9 +46,9 @@ def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
         return file
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder) as own:
-            data_utils._download_glove_embedding(embed_file, cache_dir=own)
-            for whole in Path(own).glob("*.txt"):  # a release may hold several sizes
+        with TemporaryDirectory(dir=folder) as temporary:
+            data_utils._download_glove_embedding(embed_file, cache_dir=temporary)
+            for whole in Path(temporary).glob("*.txt"):  # a release may hold several sizes
                 whole.replace(folder / whole.name)
     except Exception as error:
         # LibMultiLabel's clean-up names a variable that is not yet set when the download itself fails.
@@ -62,7 +62,7 @@ def vectors_file(embed_file: str, cache_dir: str | Path | None = None) -> Path:
 def read_word_vectors(
     settings: AttributeDict, documents: list[Document]
 ) -> tuple[dict[str, int] | None, torch.Tensor | None]:
-    """Words and their vectors float32 (V, dim), if there is an ``embed_file``; the words are kept in the run folder."""
+    """Read words and vectors float32 (V, dim), if there is an ``embed_file``; the run folder keeps the words."""
     if settings.embed_file is None:
         return None, None
     vectors_file(settings.embed_file, settings.embed_cache_dir)  # it is there, or comes
@@ -80,19 +80,19 @@ def read_word_vectors(
 
 
 def read_labels(settings: AttributeDict, datasets: dict[str, list[Document]]) -> list[str]:
-    """The label set, large enough for all metrics; those that stop and choose join the monitored ones."""
+    """Read the label set, large enough for all metrics; those that stop and choose join the monitored ones."""
     labels: list[str] = data_utils.load_or_build_label(datasets, settings.label_file, settings.include_test_labels)
     for key in ("early_stopping_metric", "val_metric"):
         if settings[key] not in settings.monitor_metrics:
             logger.warning("%s is not among monitor_metrics and is added to them", settings[key])
             settings.monitor_metrics = [*settings.monitor_metrics, settings[key]]
-    asked = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
-    check_ranks(asked, settings.save_k_predictions, len(labels), most=len(labels) - 1)
+    metrics = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
+    check_ranks(metrics, settings.save_k_predictions, len(labels), most=len(labels) - 1)
     return labels
 
 
 def saved_words(folder: Path, keep_in: Path | None = None) -> dict[str, int]:
-    """The vocabulary beside a checkpoint; ``keep_in`` gets a copy, unless it has one."""
+    """Read the vocabulary beside a checkpoint; ``keep_in`` gets a copy, unless it has one."""
     path = folder / WORD_DICT
     if not path.is_file():
         fix = "keep the checkpoint in the folder of the run that made it"

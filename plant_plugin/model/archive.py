@@ -37,7 +37,7 @@ def packed_folder(out: Path) -> Iterator[Path]:
 
 
 def model_folder(model: Path) -> Path:
-    """The folder of a model: itself, or of a file ``model.zip`` the one that it was unpacked into, in the cache folder.
+    """Return the folder of a model: itself, or that of a ``model.zip``, unpacked into the cache folder.
 
     The file's SHA-256 names that folder, so that a file is unpacked once, and again where a part of it is gone; loading
     compares it with its manifest.
@@ -68,7 +68,7 @@ def _unpack(archive: zipfile.ZipFile, model: Path, folder: Path) -> None:
             raise CheckpointError(f"it holds {member.filename[:80]!r}, no file of a model", where=str(model), fix=FIX)
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise CheckpointError("it is compressed or encrypted", where=str(model), fix=FIX)
-    if len(taken) < len(names) or taken & above or sum(one.file_size for one in members) > model.stat().st_size:
+    if len(taken) < len(names) or taken & above or sum(member.file_size for member in members) > model.stat().st_size:
         raise CheckpointError("its files lie over each other", where=str(model), fix=FIX)
     if MANIFEST not in names:
         raise CheckpointError(f"it holds no {MANIFEST}", where=str(model), fix=FIX)

@@ -14,8 +14,8 @@ from plant_plugin.report.tables import percent
 CARD = "README.md"
 SHOWN = ("MAP", "nDCG@5", "P@1", "P@5", "Micro-F1@micro", "Macro-F1@macro")
 USE = """\
-It suggests labels for texts like those that it was trained on, for people who check each one. It decides nothing alone:
-of health data a coder confirms or rejects every code."""
+It suggests labels for texts like those that it was trained on, for people who check each one. It decides nothing by
+itself: of health data a coder confirms or rejects every code."""
 LIMITS = """\
 - It knows the labels of `labels.txt` and no others; of labels that few training documents have it knows little.
 - On texts of another kind, language, house or time than its training texts it is worse, and does not say so.
@@ -25,9 +25,9 @@ LIMITS = """\
 
 
 def model_card(folder: Path, content: Content, labels: int, languages: Sequence[str] = ()) -> str:
-    """The card of a run's model, with the numbers of ``result.json`` where there is one; no text, path or id.
+    """Write the card of a run's model, with the numbers of ``result.json`` where there is one; no text, path or id.
 
-    ``languages`` are those of the texts, as codes of two letters; nothing in a model folder tells them.
+    ``languages`` are those of the texts, as codes of two letters; no model folder knows them.
 
     Raises:
         DataError: ``result.json`` is torn.
@@ -72,10 +72,10 @@ def _numbers(result: Result | None) -> str:
     if result is None:
         return "Nothing is known of how well it does: the run has not been tested."
     counts, metrics = result.get("counts", {}), result["metrics"]
-    told = [f"{counts['documents']:,} documents" if "documents" in counts else "documents"]
+    documents_line = [f"{counts['documents']:,} documents" if "documents" in counts else "documents"]
     if "labels_unseen_in_training" in counts:
-        told.append(f"with {counts['labels_unseen_in_training']:,} labels that training never showed")
+        documents_line.append(f"with {counts['labels_unseen_in_training']:,} labels that training never showed")
     rows = [f"| {name} | {percent(metrics[name])} |" for name in SHOWN if metrics.get(name) is not None]
     how = f"Data set {result.get('dataset')}, configuration {result.get('config')}, seed {result.get('seed')}."
-    where = f"On its {result.get('split', 'test')} split, {' '.join(told)}, percent, one run:"
+    where = f"On its {result.get('split', 'test')} split, {' '.join(documents_line)}, percent, one run:"
     return "\n".join((f"{how} {where}", "", "| metric | value |", "|---|---:|", *rows))

@@ -3,7 +3,7 @@
 Shapes: W words, L labels.
 
 The logit of a label is a sum over tokens (attention × what the label reads from the token's state), plus the label's
-bias, plus the planted scores' share. An encoder's state knows its neighbours, so what stands at a word may come from
+bias, plus the planted scores' share. An encoder's state knows its neighbours, so what a word adds may come from
 the words around it.
 """
 
@@ -35,9 +35,9 @@ TERMS = 10  # terms of the planted scores that are named
 
 @dataclass(frozen=True)
 class LabelEvidence:
-    """What speaks for and against a label in a document."""
+    """The evidence for and against a label in a document."""
 
-    found: ScoredLabel
+    scored: ScoredLabel
     predicted: bool  # whether it is above the threshold
     measures: dict[str, Floats] = field(repr=False)  # order of the words -> (W,) what it goes by
     bias: float  # logits that the label has in any document
@@ -49,33 +49,33 @@ class LabelEvidence:
 
     @property
     def attention(self) -> Floats:
-        """(W,) share of the attention on each word; the rest is on special tokens."""
+        """Return (W,) the share of the attention on each word; the rest is on special tokens."""
         return self.measures[ATTENTION]
 
     @property
     def contribution(self) -> Floats | None:
-        """(W,) logits that each word adds; None where the network cannot tell."""
+        """Return (W,) the logits that each word adds; None where the network has no such sum."""
         return self.measures.get(CONTRIBUTION)
 
     @property
     def relevance(self) -> Floats | None:
-        """(W,) relevance (MIG, normalised as in training) of each word for the label; None without a table."""
+        """Return (W,) the relevance (MIG as in training) of each word for the label; None without a table."""
         return self.measures.get(MIG)
 
     @property
     def attention_parts(self) -> dict[str, Floats]:
-        """Name -> (W,) what the attention is a sum of, before that is scaled to 1; empty where it is one whole."""
+        """Return name -> (W,) of the parts that the attention is a sum of, before that is scaled to 1; or nothing."""
         return {part: self.measures[part] for part in PARTS if part in self.measures}
 
     @property
     def strength(self) -> Floats:
-        """(W,) contributions, or attention where there are none."""
+        """Return (W,) contributions, or attention where there are none."""
         return self.measures.get(CONTRIBUTION, self.attention)
 
     def strongest(self, words: int) -> list[int]:
-        """Places of the words that speak most for or against the label, so many."""
-        found: list[int] = np.argsort(-np.abs(self.strength), kind="stable")[:words].tolist()
-        return found
+        """Return places of the words that speak most for or against the label, so many."""
+        places: list[int] = np.argsort(-np.abs(self.strength), kind="stable")[:words].tolist()
+        return places
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def explain(
     threshold: float | str | None = None,
     top: int | None = None,
 ) -> Explanation:
-    """See :meth:`plant_plugin.model.predictor.Predictor.explain`."""
+    """Explain labels of a text, as :meth:`plant_plugin.model.predictor.Predictor.explain` does."""
     logits = predictor.logits([text])[0]
     limit = predictor.limit(threshold)
     columns = _columns(predictor, logits, labels, limit, top)
@@ -109,12 +109,12 @@ def explain(
     strengths, added = label_strengths(encoded, words, columns, (*EXPLAINED, *PARTS)), _planted(encoded, columns)
     listed = predictor.model.shortlist([text])
     for column, (measures, bias, elsewhere), (planted, terms) in zip(columns, strengths, added, strict=True):
-        found = predictor.scored_label(column, float(logits[column]))
+        scored = predictor.scored_label(column, float(logits[column]))
         if listed is not None and column not in listed[0]:  # what the network would have said did not count
             measures = {order: values * (order not in OF_NETWORK) for order, values in measures.items()}
-            bias, elsewhere = found.logit - planted, 0.0
+            bias, elsewhere = scored.logit - planted, 0.0
         above = bool(logits[column] > np.float32(limit))
-        label = LabelEvidence(found, above, measures, bias, elsewhere, planted, terms)
+        label = LabelEvidence(scored, above, measures, bias, elsewhere, planted, terms)
         rule, strength = predictor.evidence_rule, label.strength
         named = passages(text, words.spans, measures.get(rule.order or "", strength), rule, strength)
         evidence.append(replace(label, passages=named))
@@ -125,11 +125,11 @@ def explain(
 def _columns(
     predictor: ReadyModel, logits: Floats, labels: Sequence[str] | None, limit: float, top: int | None
 ) -> list[int]:
-    """The labels to explain, the highest logit first."""
+    """Return the labels to explain, the highest logit first."""
     order: list[int] = np.argsort(-logits, kind="stable").tolist()
     if labels is not None:
-        asked = {column_of(predictor, label) for label in labels}
-        return [column for column in order if column in asked]
+        columns = {column_of(predictor, label) for label in labels}
+        return [column for column in order if column in columns]
     if top is not None:
         return order[:top]
     above = [column for column in order if logits[column] > np.float32(limit)]
@@ -137,7 +137,7 @@ def _columns(
 
 
 def column_of(predictor: ReadyModel, label: str) -> int:
-    """The column of a label; a ConfigError where the model does not know it."""
+    """Return the column of a label; a ConfigError where the model does not know it."""
     try:
         return predictor.column_of[label]
     except KeyError as error:
@@ -147,7 +147,7 @@ def column_of(predictor: ReadyModel, label: str) -> int:
 
 
 def _planted(encoded: EncodedDocument, columns: Sequence[int]) -> Iterator[tuple[float, list[tuple[str, float]]]]:
-    """Logits that the planted scores add to each label, and the terms that add most of them."""
+    """Yield logits that the planted scores add to each label, and the terms that add most of them."""
     planted = encoded.predictor.model.planted_scores
     if planted is None or not planted.weight:
         yield from ((0.0, []) for _ in columns)

@@ -44,7 +44,7 @@ def export_model(
 ) -> None:
     """Write a model folder that needs nothing else, with a card, as a repository on Hugging Face's hub has it.
 
-    A language model that was not trained itself becomes whole: ``out/backbone`` loads with ``AutoModel`` alone, too.
+    A language model that was not trained itself becomes whole: ``out/backbone`` loads with ``AutoModel``, too.
     Adapters are added to the weights that they were trained over, the quantised ones spread out again, so that the
     logits stay those of training but for the rounding of ``dtype``. Where ``out`` ends in ``.zip`` it is one file
     (:mod:`plant_plugin.model.archive`). ``lm_weight`` is where the language model lies on this machine; None: where it
@@ -81,7 +81,7 @@ def export_model(
 def _merged(
     folder: Path, content: Content, lm_weight: str | None, dtype: torch.dtype
 ) -> tuple[nn.Module, dict[str, Tensor], Content]:
-    """The language model with its adapters in its weights, the network's other weights, and their configuration."""
+    """Return the language model with its adapters in its weights, the other weights, and their configuration."""
     if any(needed.startswith("backbones: ") for needed in content.get("added", {})):
         what = "its language model is of a registry's own class, which AutoModel does not know"
         raise CheckpointError(what, where=str(folder), fix="use the folder as it is, with --registry")
@@ -104,7 +104,7 @@ def _merged(
     if backbone.load_state_dict(adapters, strict=False).unexpected_keys:
         raise CheckpointError("the adapters do not fit the language model", where=str(folder / MODEL), fix="train anew")
     merged = merge_adapters(backbone.model).to(dtype)
-    kept = {key: value for key, value in config.items() if key not in ADAPTED}
-    options = {**kept, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
+    remaining = {key: value for key, value in config.items() if key not in ADAPTED}
+    options = {**remaining, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
     changed: Content = {**content, "network_config": options, "base": fingerprint(merged)}
     return merged, {name: value for name, value in tensors.items() if name not in of_model}, changed

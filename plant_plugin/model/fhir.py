@@ -1,7 +1,7 @@
 """Predictions as FHIR R4: of each document a Bundle of Conditions that a machine suggests and nobody has confirmed.
 
-What a reader has to know of the addresses used here stands in docs/new_documents.md. No text is written: evidence is
-where it stands, in characters. Source: HL7 FHIR R4 (4.0.1), resources Bundle and Condition.
+The addresses used here are explained in docs/new_documents.md. No text is written: evidence is its place, in
+characters. Source: HL7 FHIR R4 (4.0.1), resources Bundle and Condition.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ OURS = "urn:plant-plugin:fhir"  # what FHIR has no element for
 SUGGESTION = {"system": f"{OURS}:origin", "code": "machine-suggestion", "display": "Suggested by a machine"}
 
 
-def system_of(labels: Sequence[str], given: str | None) -> str:
-    """The code system of a model's labels: the one given, or ICD-10-CM where all labels are written as its codes are.
+def system_of(labels: Sequence[str], address: str | None) -> str:
+    """Return the code system of labels: the one named, or ICD-10-CM where all are written as its codes are.
 
     Raises:
         ConfigError: None is given, and the labels are none of ICD-10-CM's; or what is given is no address.
     """
-    if given is not None:
-        if not ADDRESS.fullmatch(given):
+    if address is not None:
+        if not ADDRESS.fullmatch(address):
             fix = "name its address, e.g. http://hl7.org/fhir/sid/icd-9-cm or urn:oid:2.16.840.1.113883.6.103"
-            raise ConfigError(f"{given[:80]!r} is no address of a code system", where="--system", fix=fix)
-        return given
+            raise ConfigError(f"{address[:80]!r} is no address of a code system", where="--system", fix=fix)
+        return address
     if other := next((label for label in labels if not CODE.fullmatch(label)), None):
         what = f"FHIR wants the code system, and {other[:80]!r} is not written as ICD-10-CM's codes are"
         raise ConfigError(what, where="--system", fix="name its address, e.g. http://hl7.org/fhir/sid/icd-9-cm")
@@ -45,32 +45,32 @@ def system_of(labels: Sequence[str], given: str | None) -> str:
 
 
 def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str) -> None:
-    """A line for each document: a Bundle of the type ``collection``, without entries where nothing was predicted."""
+    """Write a line for each document: a Bundle of the type ``collection``, without entries where it has no labels."""
     for document, prediction in pairs:
-        found, evidence = prediction.labels, dict[str, list[Passage]]()
-        if found:
-            explained = predictor.explain(document.text, [one.label for one in found])
-            evidence = {one.found.label: one.passages for one in explained.labels}
+        labels, evidence = prediction.labels, dict[str, list[Passage]]()
+        if labels:
+            explained = predictor.explain(document.text, [label.label for label in labels])
+            evidence = {label.scored.label: label.passages for label in explained.labels}
         bundle: dict[str, object] = {"resourceType": "Bundle", "type": "collection"}
         if document.id:
             bundle["identifier"] = {"system": f"{OURS}:document", "value": document.id}
-        if found:  # an empty list is no FHIR
+        if labels:  # an empty list is no FHIR
             bundle["entry"] = [
-                {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(one, evidence[one.label], system)}
-                for one in found
+                {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(label, evidence[label.label], system)}
+                for label in labels
             ]
         stream.write(json.dumps(bundle, ensure_ascii=False) + "\n")
 
 
-def _condition(found: ScoredLabel, passages: Sequence[Passage], system: str) -> dict[str, object]:
-    code = {"system": system, "code": found.label.upper() if system == ICD10CM else found.label}
-    named = {} if found.name is None else {"display": found.name}
+def _condition(label: ScoredLabel, passages: Sequence[Passage], system: str) -> dict[str, object]:
+    code = {"system": system, "code": label.label.upper() if system == ICD10CM else label.label}
+    named = {} if label.name is None else {"display": label.name}
     return {
         "resourceType": "Condition",
         "meta": {"tag": [SUGGESTION]},
         "extension": [
-            {"url": f"{OURS}:probability", "valueDecimal": round(found.probability, DIGITS)},
-            *(_evidence(one) for one in passages),
+            {"url": f"{OURS}:probability", "valueDecimal": round(label.probability, DIGITS)},
+            *(_evidence(passage) for passage in passages),
         ],
         "verificationStatus": {"coding": [{"system": STATUS, "code": "unconfirmed"}]},
         "code": {"coding": [code | named]},

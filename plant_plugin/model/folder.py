@@ -65,7 +65,7 @@ def save_stage(folder: Path, stage: str, network: PlantableNetwork) -> None:
 
 
 def stage_path(folder: Path, stage: str) -> Path:
-    """The weights behind a stage; there once it has ended."""
+    """Return the file of the weights after a stage; it is there once the stage has ended."""
     return folder / f"{stage}.safetensors"
 
 
@@ -104,7 +104,7 @@ def save_model(
 
     Of a language model that is quantised, adapted or frozen its name and fingerprint are kept, not its weights. The
     arguments are explained at :class:`Content` and :class:`.trained.TrainedModel`; ``label_names`` is a file that says
-    what labels stand for, to go with the model.
+    names the labels, to go with the model.
     """
     model_name, network_config = network.built_as
     content: Content = {
@@ -138,13 +138,13 @@ def save_model(
 
 
 def _added(model_name: str, options: Keys) -> dict[str, str]:
-    """What :class:`Content` says of a network and its language model."""
+    """Return the entries of users' registries that a network and its language model need, and their files."""
     network, backbone = registry.get("networks", model_name), registry.preset(str(options.get("lm_weight")))
     return {f"{entry.kind}: {entry.name}": entry.origin for entry in (network, backbone) if entry and entry.origin}
 
 
 def base_of(network: PlantableNetwork) -> str | None:
-    """Fingerprint of a language model whose weights a checkpoint does not hold; None where it holds all."""
+    """Return the fingerprint of a language model that the checkpoint does not hold; None where it holds all."""
     return network.backbone.fingerprint if isinstance(network.backbone, HuggingFaceBackbone) else None
 
 
@@ -159,7 +159,7 @@ def _complete(folder: Path) -> Iterator[None]:
 
 
 def read_content(folder: Path, *, trust_code: bool = False) -> Content:
-    """``config.json`` of a model folder.
+    """Read ``config.json`` of a model folder.
 
     Raises:
         CheckpointError: It is no model, or torn, or names code that is to be run and is not
@@ -206,7 +206,7 @@ def _check_network(path: Path, name: str, options: Keys, *, trust_code: bool) ->
 
 
 def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
-    """The label set of a model folder, in column order, and thresholds; a CheckpointError where it is no model."""
+    """Read labels, in column order, and thresholds of a model folder; a CheckpointError where it is no model."""
     with _complete(folder):
         labels = (folder / LABELS).read_text(encoding="utf-8").splitlines()
         thresholds = read_json(folder / THRESHOLDS, dict[str, FiniteFloat], what="thresholds", fix=COMPLETE)
@@ -217,7 +217,7 @@ def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
 
 
 def language_model_of(folder: Path, content: Content, lm_weight: str | None) -> Keys:
-    """``network_config`` with the place of the language model: its own folder's, the one given, or that of training."""
+    """Return ``network_config`` with the place of the language model: the folder, the one named or training's."""
     options, base = dict(content["network_config"]), content["base"]
     if f"backbones: {options.get('lm_weight')}" in content.get("added", {}):
         if lm_weight is not None:
@@ -234,7 +234,7 @@ def language_model_of(folder: Path, content: Content, lm_weight: str | None) -> 
 
 
 def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str | None) -> PlantableNetwork:
-    """The network of a model folder, without its relevance; arguments as of :func:`.trained.load_model`."""
+    """Read a model folder's network, without its relevance; arguments as of :func:`.trained.load_model`."""
     name, vectors, base = content["model_name"], content["word_vectors"], content["base"]
     options, path = language_model_of(folder, content, lm_weight), folder / CONFIG
     if ":" in name and name != NO_NETWORK:
@@ -248,8 +248,8 @@ def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str
             network = construct(name, num_labels, None if vectors is None else torch.zeros(*vectors), options)
     except ConfigError as error:
         raise CheckpointError(error.what, where=f"{path}: {error.where}", fix=error.fix) from error
-    if base is not None and (found := base_of(network)) != base:
-        what = f"the language model has the fingerprint {str(found)[:12]}, the checkpoint was trained over {base[:12]}"
+    if base is not None and (fingerprint := base_of(network)) != base:
+        what = f"the language model has the fingerprint {str(fingerprint)[:12]}, in training it was {base[:12]}"
         fix = "name the same weights: --network_config.lm_weight FOLDER"
         raise CheckpointError(what, where=f"{folder / CONFIG}: lm_weight", fix=fix)
     _load_into(network, folder / MODEL)
@@ -257,7 +257,7 @@ def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str
 
 
 def _memory() -> float:
-    """Bytes of this machine."""
+    """Return the bytes of this machine."""
     known = hasattr(os, "sysconf")
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if known else math.inf
 
@@ -277,7 +277,7 @@ def _load_into(network: PlantableNetwork, path: Path) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """What a weights file says of what it was trained for; a CheckpointError where it is missing or torn."""
+    """Read what a weights file was trained for; a CheckpointError where it is missing or torn."""
     try:
         with safe_open(path, framework="pt") as stored:
             return stored.metadata() or {}
@@ -291,11 +291,11 @@ def check_identity(path: Path, expected: Mapping[str, str]) -> None:
     compare_hashes(read_metadata(path), expected, path)
 
 
-def compare_hashes(found: Mapping[str, str], expected: Mapping[str, str], path: Path) -> None:
+def compare_hashes(hashes: Mapping[str, str], expected: Mapping[str, str], path: Path) -> None:
     """Compare hashes of labels and vocabulary, as far as they are expected; a CheckpointError where they differ."""
     for name in ("labels", "vocabulary"):
-        if name in expected and found.get(name) != expected[name]:
-            what = f"trained for {name} {str(found.get(name))[:12]}, but {name} here is {expected[name][:12]}"
+        if name in expected and hashes.get(name) != expected[name]:
+            what = f"trained for {name} {str(hashes.get(name))[:12]}, but {name} here is {expected[name][:12]}"
             fix = "use the same training and validation files and vocabulary, or a checkpoint made for these"
             raise CheckpointError(what, where=str(path), fix=fix)
 

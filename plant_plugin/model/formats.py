@@ -1,6 +1,6 @@
 """Explanations for files and the terminal; :mod:`plant_plugin.model.page` makes a page.
 
-An explanation is one dictionary, :class:`Explained`, whose types stand in the OpenAPI page too.
+An explanation is one dictionary, :class:`Explained`, whose types the OpenAPI page shows too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-WORDS = 20  # words of a label that JSON tells
+WORDS = 20  # words of a label that JSON holds
 SHOWN_PASSAGES, SHOWN_WORDS, SHOWN_TERMS = 5, 8, 5  # of a label, on the terminal
 
 
@@ -31,7 +31,7 @@ class Passage(TypedDict):
 
 
 class Word(TypedDict):
-    """A word of the document; a number is null where the network or the model folder cannot tell it."""
+    """A word of the document; a number is null where the network or the model folder does not know it."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Term(TypedDict):
 
 
 class ExplainedLabel(TypedDict):
-    """What speaks for a label: contributions of all words, bias, planted and elsewhere add up to its logit."""
+    """The evidence for a label: contributions of all words, bias, planted and elsewhere add up to its logit."""
 
     label: str
     name: Annotated[str | None, Field(description="What the label stands for, where the server knows it.")]
@@ -65,7 +65,7 @@ class ExplainedLabel(TypedDict):
     passages: list[Passage]
     words: Annotated[list[Word], Field(description="The strongest.")]
     planted_terms: list[Term]
-    faithfulness: NotRequired[SkipJsonSchema[dict[str, tuple[float, float]]]]  # `plant explain` alone measures it
+    faithfulness: NotRequired[SkipJsonSchema[dict[str, tuple[float, float]]]]  # only `plant explain` measures it
 
 
 class Explained(TypedDict):
@@ -78,7 +78,7 @@ class Explained(TypedDict):
 
 
 def as_dictionary(explanation: Explanation, words: int = WORDS) -> Explained:
-    """What JSON holds of an explanation: of each label, so many of the strongest words."""
+    """Return an explanation as JSON has it: of each label, so many of the strongest words."""
     return {
         "model": explanation.model,
         "tokens": explanation.tokens,
@@ -88,19 +88,20 @@ def as_dictionary(explanation: Explanation, words: int = WORDS) -> Explained:
 
 
 def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> ExplainedLabel:
-    found = evidence.found
+    scored = evidence.scored
     label: ExplainedLabel = {
-        "label": found.label,
-        "name": found.name,
-        "probability": found.probability,
-        "logit": found.logit,
+        "label": scored.label,
+        "name": scored.name,
+        "probability": scored.probability,
+        "logit": scored.logit,
         "predicted": evidence.predicted,
         "bias": evidence.bias,
         "planted": evidence.planted,
         "elsewhere": evidence.elsewhere,
         "passages": [
-            {"start": one.start, "end": one.end, "text": explanation.text[one.start : one.end], "score": one.score}
-            for one in evidence.passages
+            {"start": start, "end": end, "text": explanation.text[start:end], "score": passage.score}
+            for passage in evidence.passages
+            for start, end in [(passage.start, passage.end)]
         ],
         "words": [_word(explanation, evidence, place) for place in evidence.strongest(words)],
         "planted_terms": [{"term": term, "contribution": value} for term, value in evidence.terms],
@@ -126,7 +127,7 @@ def _word(explanation: Explanation, evidence: LabelEvidence, place: int) -> Word
 
 
 def print_explanation(explanation: Explanation, console: Console) -> None:
-    """A table for each label: its passages, then its strongest words with all their numbers."""
+    """Print a table for each label: its passages, then its strongest words with all their numbers."""
     from rich.text import Text
 
     # Text, not str, wherever a note's content goes: rich would take [brackets] in it for markup.
@@ -134,7 +135,7 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
     if not explanation.tokens:
         console.print("The document holds nothing that the model reads: its labels mean nothing.")
     if explanation.cut:
-        console.print(f"The network read the first {explanation.tokens:,} tokens alone.")
+        console.print(f"The network read only the first {explanation.tokens:,} tokens.")
     for evidence in explanation.labels:
         console.print()
         console.print(Text(_heading(evidence), style="bold"))
@@ -151,15 +152,15 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
 
 
 def _heading(evidence: LabelEvidence) -> str:
-    found = evidence.found
-    name = f" {found.name}" if found.name else ""
+    scored = evidence.scored
+    name = f" {scored.name}" if scored.name else ""
     below = "" if evidence.predicted else " (below the threshold)"
-    parts = f"logit {found.logit:+.2f}"
+    parts = f"logit {scored.logit:+.2f}"
     if evidence.contribution is not None:
         planted = f" + planted scores {evidence.planted:+.2f}" if evidence.planted else ""
         words = float(evidence.contribution.sum()) + evidence.elsewhere
         parts += f" = words {words:+.2f} + label {evidence.bias:+.2f}{planted}"
-    return f"{found.label}{name}: {found.probability:.1%}{below}, {parts}"
+    return f"{scored.label}{name}: {scored.probability:.1%}{below}, {parts}"
 
 
 def _table(explanation: Explanation, evidence: LabelEvidence) -> Table:

@@ -1,4 +1,4 @@
-"""What a model knows of a label.
+"""Profiles of labels: all that a model knows of one.
 
 Shapes: L labels, C candidate tokens.
 """
@@ -25,14 +25,14 @@ TOKENS_AT_ONCE = 1024  # candidates scored together, each a document of one toke
 
 @dataclass(frozen=True)
 class LabelProfile:
-    """What a model folder tells of a label."""
+    """All that a model folder knows of a label."""
 
     label: str
     name: str | None
     # Tokens of the highest relevance (MIG as normalised in training), with it; None without a table.
     relevant: list[tuple[str, float]] | None
-    # Tokens that the learned attention scores highest when each stands alone, with the score (queries · keys, without
-    # the planted prior). Over a language model only tokens with relevance are tried. Empty without a network.
+    # Tokens that the learned attention scores highest when each is a whole document, with the score (queries · keys,
+    # without the planted prior). Over a language model only tokens with relevance are tried. Empty without a network.
     attended: list[tuple[str, float]]
     # Terms whose weights in the planted scores are highest, with the logits that the term as a whole document would
     # add; None without planted scores.
@@ -79,10 +79,10 @@ def _attended(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, f
         return network.scores(network.encode(batch), torch.full_like(batch["text"], column))[:, 0, 0]
 
     alone = TokenArrays(candidates.astype(np.int32), np.arange(len(candidates) + 1))
-    found = np.empty(len(candidates), dtype=np.float32)
+    attended = np.empty(len(candidates), dtype=np.float32)
     for scores, documents, _ in predictor.by_batch(predictor.model.unlabelled(alone, TOKENS_AT_ONCE), attention):
-        found[documents] = scores
-    return _named(predictor, candidates, found, top)
+        attended[documents] = scores
+    return _named(predictor, candidates, attended, top)
 
 
 def _named(predictor: ReadyModel, tokens: npt.NDArray[np.integer], values: Floats, top: int) -> list[tuple[str, float]]:
@@ -91,7 +91,7 @@ def _named(predictor: ReadyModel, tokens: npt.NDArray[np.integer], values: Float
 
 
 def _nearest(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, str | None, float]]:
-    """By the cosine of the queries, which are what the attention sees of a label, without what all labels share."""
+    """Compare labels by the cosine of their queries, by which attention knows them, less the mean query."""
     if not isinstance(predictor.network, HeadNetwork):
         return []
     with torch.inference_mode():
@@ -104,7 +104,7 @@ def _nearest(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, st
 
 
 def _tested(predictor: ReadyModel, column: int) -> tuple[int | None, int | None, dict[str, float] | None]:
-    """Training documents, test documents with the label, and its F1 on them."""
+    """Read the training documents, the test documents with the label, and its F1 on them."""
     path = predictor.folder / PER_DOCUMENT
     if not path.is_file():
         return None, None, None

@@ -1,7 +1,7 @@
 """``manifest.json``: which files a model folder is, with size and SHA-256; written last, compared when it is read.
 
 Labels in another order or a flipped bit in the weights give other answers, and no error. What is not part of the model
-(results, logs, predictions) stands in no manifest and may change.
+(results, logs, predictions) is in no manifest and may change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
 RELEVANCE, EVIDENCE_THRESHOLD = "relevance.npz", "evidence_threshold.json"
 NEEDED = (MODEL, CONFIG, LABELS, THRESHOLDS, VOCABULARY_FILE)
 FILES = (*NEEDED, RELEVANCE, ARRAYS, TERMS, MARKED, LABEL_NAMES, LABEL_STATISTICS, EVIDENCE_THRESHOLD)
-REMOVABLE = (LABEL_STATISTICS, EVIDENCE_THRESHOLD)  # without which there is less to tell, and defaults hold
+REMOVABLE = (LABEL_STATISTICS, EVIDENCE_THRESHOLD)  # without which there is less to show, and defaults hold
 FOLDERS = (BACKBONE, TOKENIZER_FOLDER)  # where nothing but the model's files may lie
 AGAIN = "copy the run folder again from where it was made, or train again"
 
@@ -48,7 +48,7 @@ class Manifest(TypedDict):
 
 
 def belongs(name: str) -> bool:
-    """Whether a path with slashes is that of a file that a model can have, which lies in the model's folder."""
+    """Tell whether a path with slashes is that of a file that a model can have, inside the model's folder."""
     top, *inner = name.split("/")
     return name in FILES or (
         top in FOLDERS and bool(inner) and all(part.strip(". ") for part in inner) and not set(name) & set("\\:\0")
@@ -56,7 +56,7 @@ def belongs(name: str) -> bool:
 
 
 def model_files(folder: Path) -> Iterator[str]:
-    """The files that are there of those that a model can have."""
+    """Yield the files that are there of those that a model can have."""
     for name in FILES:
         if (folder / name).is_file():
             yield name
@@ -87,10 +87,10 @@ def verify(folder: Path, *, contents: bool = True) -> None:
         if name in REMOVABLE and not path.exists():
             continue
         try:
-            found = path.stat()
+            status = path.stat()
         except (OSError, ValueError) as error:
             raise CheckpointError("missing, and part of the model", where=str(path), fix=AGAIN) from error
-        same = stat.S_ISREG(found.st_mode) and found.st_size == line["size"]
+        same = stat.S_ISREG(status.st_mode) and status.st_size == line["size"]
         if not same or (contents and sha256(path) != line["sha256"]):
             raise CheckpointError("changed since the model was saved", where=str(path), fix=AGAIN)
     for name in model_files(folder):
@@ -108,7 +108,7 @@ def _write(folder: Path, files: dict[str, File]) -> None:
 
 
 def _read(folder: Path) -> dict[str, File]:
-    """The lines of the manifest, none of which leads out of the folder."""
+    """Read the lines of the manifest, none of which leads out of the folder."""
     path = folder / MANIFEST
     try:
         files = read_json(path, Manifest, what="the manifest of a model", fix=AGAIN)["files"]

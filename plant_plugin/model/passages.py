@@ -15,7 +15,7 @@ from plant_plugin.evaluation.plausibility import shares_of_strongest
 from plant_plugin.files import read_json, write_json
 from plant_plugin.model.manifest import EVIDENCE_THRESHOLD, renew
 
-PASSAGE_WORDS, GAP = 20, 3  # without a chosen rule: the 20 strongest words, joined where they stand at most 3 apart
+PASSAGE_WORDS, GAP = 20, 3  # without a chosen rule: the 20 strongest words, joined where they are at most 3 apart
 FAINT = 0.05  # and none below this share of the strongest
 GAPS = (1, 2, 3, 4)  # that are tried on validation; 1: neighbours only
 CONTEXT = 6  # words shown before and after a passage
@@ -24,23 +24,23 @@ Strength = npt.NDArray[np.floating]
 
 @dataclass(frozen=True)
 class EvidenceRule:
-    """Which words make passages."""
+    """The rule by which words make passages."""
 
     order: str | None = None  # that says how strong a word is; None: contributions, or attention where there are none
     share: float = FAINT  # words below this share of the strongest word are left out
-    gap: int = GAP  # words that stand at most so far apart are joined, with what stands between them
+    gap: int = GAP  # words that are at most so far apart are joined, with all words between them
     words: int | None = PASSAGE_WORDS  # at most so many words, the strongest; None: all
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of the document, from its first character to behind its last, that speaks for a label."""
+    """A stretch of the document, from its first character to after its last, that speaks for a label."""
 
     start: int
     end: int
     score: float  # sum over its strong words, of contributions (logits) or of attention where there are none
     before: str = field(repr=False)  # a few words in front of it
-    after: str = field(repr=False)  # a few words behind it
+    after: str = field(repr=False)  # a few words after it
 
 
 class KeptRule(TypedDict, total=False):
@@ -53,7 +53,7 @@ class KeptRule(TypedDict, total=False):
 
 
 def read_rule(folder: Path) -> EvidenceRule:
-    """The rule that :func:`write_rule` left in a run's folder, or the one for runs that have none.
+    """Read the rule that :func:`write_rule` left in a run's folder; the default where there is none.
 
     Raises:
         CheckpointError: The file is torn.
@@ -62,9 +62,9 @@ def read_rule(folder: Path) -> EvidenceRule:
     if not path.is_file():
         return EvidenceRule()
     fix = "remove it, or write it anew with `plant plausibility RUN_FOLDER --write-threshold`"
-    kept = read_json(path, KeptRule, what="a rule for evidence", fix=fix)
+    content = read_json(path, KeptRule, what="a rule for evidence", fix=fix)
     return EvidenceRule(
-        kept.get("order"), kept.get("share", FAINT), kept.get("gap", GAP), kept.get("words", PASSAGE_WORDS)
+        content.get("order"), content.get("share", FAINT), content.get("gap", GAP), content.get("words", PASSAGE_WORDS)
     )
 
 
@@ -77,7 +77,7 @@ def write_rule(folder: Path, rule: EvidenceRule) -> Path:
 
 
 def strong_runs(strength: Strength, rule: EvidenceRule) -> list[npt.NDArray[np.int64]]:
-    """The places of strong words, those of one run together, in the order of the text; ``strength`` (W,)."""
+    """Return the places of strong words, those of one run together, in the order of the text; ``strength`` (W,)."""
     share = shares_of_strongest(strength)
     strong = np.flatnonzero((share >= rule.share) & (share > 0))
     if rule.words is not None:
@@ -92,15 +92,15 @@ def passages(
     rule: EvidenceRule,
     score: Strength | None = None,
 ) -> list[Passage]:
-    """The passages of a text whose words stand at ``spans`` (W, 2), the best first.
+    """Return the passages of a text whose words are at ``spans`` (W, 2), the best first.
 
     ``strength`` (W,) goes by the rule's measure; a passage's score sums ``score`` (W,), else the strength.
     """
-    found = []
+    named = []
     for run in strong_runs(strength, rule):
         start, end = int(spans[run[0], 0]), int(spans[run[-1], 1])
         before = int(spans[max(0, run[0] - CONTEXT), 0])
         after = int(spans[min(len(spans) - 1, run[-1] + CONTEXT), 1])
         total = float((strength if score is None else score)[run].sum())
-        found.append(Passage(start, end, total, text[before:start], text[end:after]))
-    return sorted(found, key=lambda passage: -passage.score)
+        named.append(Passage(start, end, total, text[before:start], text[end:after]))
+    return sorted(named, key=lambda passage: -passage.score)

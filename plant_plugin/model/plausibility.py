@@ -1,4 +1,4 @@
-"""Whether a model's explanations name the words that coders marked.
+"""Plausibility: do a model's explanations name the words that coders marked?
 
 :mod:`plant_plugin.evaluation.plausibility` says what is measured. Shares (thresholds) come from the validation
 documents' evidence, one for each order of the words, and never from the documents that are measured.
@@ -43,7 +43,7 @@ class MarkedPairs:
 
 @dataclass(frozen=True)
 class Plausibility:
-    """How well one order of the words agrees with the coders."""
+    """The agreement of one order of the words with the coders."""
 
     order: str  # see :mod:`plant_plugin.model.word_strength`
     shares: tuple[float, ...]  # of each run, chosen on validation: words at or above it, of the strongest, are named
@@ -56,7 +56,7 @@ class Plausibility:
 def marked_pairs(
     predictor: ReadyModel, texts: Sequence[str], evidence: Sequence[DocumentEvidence], *, seed: int = 0
 ) -> MarkedPairs:
-    """The strengths of all words of documents that have evidence, for the labels that have it.
+    """Collect the strengths of all words of documents that have evidence, for the labels that have it.
 
     ``seed`` is that of the random order, which any other has to beat.
 
@@ -109,19 +109,21 @@ def plausibility(
     if any((pairs.documents, pairs.columns) != (first.documents, first.columns) for pairs, _ in runs):
         raise DataError("the runs know different labels", fix="give runs of one system on the same files")
     documents, in_bin = np.array(first.documents), _bins(first.columns, train_counts)
-    found = []
+    results = []
     for order in first.strengths:
-        shares = tuple(OrderedPairs(own.strengths[order], own.marked).best_share() for _, own in runs)
-        measured = [OrderedPairs(own.strengths[order], own.marked) for own, _ in runs]
-        mean = np.mean([own.values(share) for own, share in zip(measured, shares, strict=True)], axis=0)
-        bins = {name: _intervals(mean[kept], documents[kept], seed) for name, kept in in_bin.items()}
-        curve = [(float(x), float(y)) for x, y in np.mean([own.curve() for own in measured], axis=0)]
-        found.append(Plausibility(order, shares, _intervals(mean, documents, seed), bins, curve))
-    return found
+        measured, validated = (
+            [OrderedPairs(pairs.strengths[order], pairs.marked) for pairs in split] for split in zip(*runs, strict=True)
+        )
+        shares = tuple(ordered.best_share() for ordered in validated)
+        mean = np.mean([ordered.values(share) for ordered, share in zip(measured, shares, strict=True)], axis=0)
+        bins = {name: _intervals(mean[chosen], documents[chosen], seed) for name, chosen in in_bin.items()}
+        curve = [(float(x), float(y)) for x, y in np.mean([ordered.curve() for ordered in measured], axis=0)]
+        results.append(Plausibility(order, shares, _intervals(mean, documents, seed), bins, curve))
+    return results
 
 
 def chosen_rule(validation: MarkedPairs) -> EvidenceRule:
-    """The rule of predicted evidence, order, share and gap, whose passages have the highest mean F1 on these pairs.
+    """Choose order, share and gap of predicted evidence whose passages have the highest mean F1 here.
 
     Raises:
         DataError: The model offers no order of the words that explanations show.
@@ -138,7 +140,7 @@ def chosen_rule(validation: MarkedPairs) -> EvidenceRule:
 
 
 def _run_f1(strength: Floats, marked: Marks, rule: EvidenceRule) -> float:
-    """F1 of the words of whole passages, those between strong words included."""
+    """Return F1 of the words of whole passages, those between strong words included."""
     within = np.zeros(len(marked), dtype=bool)
     for run in strong_runs(strength, rule):
         within[run[0] : run[-1] + 1] = True
@@ -146,14 +148,14 @@ def _run_f1(strength: Floats, marked: Marks, rule: EvidenceRule) -> float:
 
 
 def _bins(columns: Sequence[int], train_counts: npt.NDArray[np.int64] | None) -> dict[str, Marks]:
-    """Bin -> which pairs (P,) are of its labels; bins without a pair are left out."""
+    """Return bin -> which pairs (P,) are of its labels; bins without a pair are left out."""
     if train_counts is None:
         return {}
     counts = train_counts[np.array(columns)]
     bins = {
         name: (counts >= low) & (counts <= (np.inf if high is None else high)) for name, (low, high) in BINS.items()
     }
-    return {name: kept for name, kept in bins.items() if kept.any()}
+    return {name: in_bin for name, in_bin in bins.items() if in_bin.any()}
 
 
 def _intervals(values: npt.NDArray[np.float64], documents: npt.NDArray[np.int64], seed: int) -> dict[str, Interval]:

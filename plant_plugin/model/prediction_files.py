@@ -17,19 +17,19 @@ HEADERS = {"csv": "id,rank,label,probability,name\n"}
 
 
 def json_lines(pairs: Pairs, stream: IO[str]) -> None:
-    """One object for each document: ``id``, ``labels`` (``label``, ``probability``, ``name``), ``tokens``, ``cut``."""
+    """Write an object a document: ``id``, ``labels`` (``label``, ``probability``, ``name``), ``tokens``, ``cut``."""
     for document, prediction in pairs:
         labels = [
-            {"label": found.label, "probability": round(found.probability, DIGITS)}
-            | ({"name": found.name} if found.name is not None else {})
-            for found in prediction.labels
+            {"label": label.label, "probability": round(label.probability, DIGITS)}
+            | ({"name": label.name} if label.name is not None else {})
+            for label in prediction.labels
         ]
         row = {"id": document.id, "labels": labels, "tokens": prediction.tokens, "cut": prediction.cut}
         stream.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def comma_separated(pairs: Pairs, stream: IO[str]) -> None:
-    """A row for each predicted label, to stand below the header of :data:`HEADERS`.
+    """Write a row for each predicted label, without the header of :data:`HEADERS`.
 
     A document without any has one row, of rank 0, so that it is not lost.
     """
@@ -38,16 +38,16 @@ def comma_separated(pairs: Pairs, stream: IO[str]) -> None:
     )
     for document, prediction in pairs:
         writer = quoting if "\r" in document.id else plain  # which would end a row where another line end is set
-        for rank, found in enumerate(prediction.labels, 1):
-            writer.writerow([document.id, rank, found.label, f"{found.probability:.{DIGITS}f}", found.name or ""])
+        for rank, label in enumerate(prediction.labels, 1):
+            writer.writerow([document.id, rank, label.label, f"{label.probability:.{DIGITS}f}", label.name or ""])
         if not prediction.labels:
             writer.writerow([document.id, 0, "", "", ""])
 
 
 def label_scores(pairs: Pairs, stream: IO[str]) -> None:
-    """As the ``predictions.txt`` of a run: ``label:logit`` with four digits, best first; a line for each document."""
+    """Write a line for each document as ``predictions.txt`` has it: ``label:logit`` with four digits, best first."""
     for _, prediction in pairs:
-        stream.write(" ".join(f"{found.label}:{found.logit:.4}" for found in prediction.labels) + "\n")
+        stream.write(" ".join(f"{label.label}:{label.logit:.4}" for label in prediction.labels) + "\n")
 
 
 FORMATS: dict[str, Callable[[Pairs, IO[str]], None]] = {

@@ -17,13 +17,13 @@ from plant_plugin.model.trained import Floats, ReadyModel, ScoredBatches, Scored
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model says of a document.
+    """The labels that a model gives a document.
 
     Attributes:
         labels: The chosen labels, the most probable first; ties by the order of the label set.
         tokens: How many tokens were read. 0: the text is empty or holds nothing that the model could read, so that the
             labels say nothing about it.
-        cut: The document fills all tokens that the network reads; what stands behind them it did not read. Planted
+        cut: The document fills all tokens that the network reads; what follows them it did not read. Planted
             scores, where the model has them, are of the whole text.
     """
 
@@ -47,7 +47,7 @@ class Predictor(ReadyModel):
     def predict(
         self, texts: Iterable[str], *, threshold: float | str | None = None, top: int | None = None
     ) -> list[Prediction]:
-        """The labels of each text, in the order of the texts.
+        """Return the labels of each text, in the order of the texts.
 
         Args:
             texts: N documents.
@@ -65,7 +65,7 @@ class Predictor(ReadyModel):
     def stream(
         self, texts: Iterable[str], *, threshold: float | str | None = None, top: int | None = None
     ) -> Iterator[Prediction]:
-        """As :meth:`predict`, for any number of texts in bounded memory: reads ahead 16 batches, no more."""
+        """Predict any number of texts in bounded memory, as :meth:`predict`: reads ahead 16 batches, no more."""
         if top is not None and top < 1:
             raise ConfigError(f"{top} is below 1", where="top", fix="give the number of labels wanted")
         return self._predictions(texts, self.limit(threshold, top), min(top or len(self.labels), len(self.labels)))
@@ -78,7 +78,7 @@ class Predictor(ReadyModel):
         threshold: float | str | None = None,
         top: int | None = None,
     ) -> Explanation:
-        """What each word of a text adds to the logits of labels.
+        """Explain labels of a text by what each of its words adds to their logits.
 
         >>> predictor = Predictor.load(folder)
         >>> explanation = predictor.explain("filler1 sign3x filler2", ["L3"])
@@ -95,24 +95,24 @@ class Predictor(ReadyModel):
 
         Raises:
             ConfigError: A label or threshold that the model does not have, a network that does not show its attention,
-                or a tokenizer that does not tell places.
+                or a tokenizer that does not know places.
         """
         return explain(self, text, labels, threshold=threshold, top=top)
 
     def _predictions(self, texts: Iterable[str], limit: float, most: int) -> Iterator[Prediction]:
         for chunk in self.chunks(texts):
-            found: dict[int, Prediction] = {}
+            prediction_of: dict[int, Prediction] = {}
             for labels, logits, documents, lengths in self._rows(chunk, most if math.isinf(limit) else 0):
                 for row, document, length in zip(range(len(logits)), documents.tolist(), lengths.tolist(), strict=True):
-                    own, scores = None if labels is None else labels[row], logits[row]
-                    if own is not None and len(own) < most and scores.min() > limit:
-                        own, scores = None, self.logits([chunk[document]])[0]  # others may be above it too
-                    chosen = self._chosen(own, scores, limit, most)
-                    found[document] = Prediction(chosen, length, length >= self.max_tokens)
-            yield from (found[document] for document in range(len(chunk)))
+                    listed, scores = None if labels is None else labels[row], logits[row]
+                    if listed is not None and len(listed) < most and scores.min() > limit:
+                        listed, scores = None, self.logits([chunk[document]])[0]  # others may be above it too
+                    chosen = self._chosen(listed, scores, limit, most)
+                    prediction_of[document] = Prediction(chosen, length, length >= self.max_tokens)
+            yield from (prediction_of[document] for document in range(len(chunk)))
 
     def _rows(self, texts: Sequence[str], least: int) -> ScoredBatches:
-        """Of a shortlist of ``least`` labels or more; without one of all."""
+        """Score a shortlist of ``least`` labels or more; without one all labels."""
         size, planted = self.model.content["shortlist"], self.model.planted_scores
         if size is not None and planted is not None and size >= least:
             return self.listed(planted, texts, size)

@@ -1,7 +1,7 @@
 """A model without the rare words and phrases of its training documents, which may name a patient.
 
 What is left of a vocabulary, of terms and of phrases is in so many training documents at least. The network's weights
-stay, but for the vectors of words that are gone: a public vector beside them could tell the word.
+stay, but for the vectors of words that are gone: a public vector beside them could reveal the word.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from plant_plugin.relevance.phrases import FREQUENT
 
 @dataclass(frozen=True)
 class Removed:
-    """How many were removed."""
+    """Counts of what was removed."""
 
     words: int
     terms: int
@@ -68,7 +68,7 @@ def strip_model(
 
 
 def _rare_words(model: TrainedModel, texts: Sequence[str], least: int) -> list[int]:
-    """Ids of words; none of sub-words, which the language model had before it saw the texts."""
+    """List ids of rare words; none of sub-words, which the language model had before it saw the texts."""
     if not isinstance(model.tokens, WordTokens):
         return []
     held, special = documents_with_words(texts), model.tokens.special_ids

@@ -70,7 +70,7 @@ def in_chunks(items: Iterable[Item], batch_size: int) -> Iterator[list[Item]]:
 
 @dataclass
 class TrainedModel:
-    """What a model folder holds."""
+    """The content of a model folder."""
 
     network: PlantableNetwork  # with its relevance planted where it has a prior
     tokens: Tokens  # the vocabulary
@@ -81,16 +81,16 @@ class TrainedModel:
 
     @property
     def phrases(self) -> Phrases | None:
-        """The phrases that its evidence was, or None."""
+        """Return the phrases that its evidence was, or None."""
         return None if self.planted_scores is None else self.planted_scores.phrases
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a document are read."""
+        """Return how many tokens of a document are read."""
         return self.content["max_seq_length"] or WHOLE_DOCUMENT
 
     def batches(self, texts: Sequence[str], batch_size: int, shortlist: npt.NDArray[np.int32] | None = None) -> Batches:
-        """Texts as batches for the network, the longest first, with what phrases mark where it reads that.
+        """Return texts as batches for the network, the longest first, with what phrases mark where it reads that.
 
         ``shortlist`` (N, S) is :meth:`shortlist`'s where that is known.
         """
@@ -102,7 +102,7 @@ class TrainedModel:
         return self.unlabelled(arrays, batch_size, marks, self.shortlist(texts) if shortlist is None else shortlist)
 
     def shortlist(self, texts: Sequence[str]) -> npt.NDArray[np.int32] | None:
-        """The labels of each text that the network scores, (N, S) ascending; None: all."""
+        """Return the labels of each text that the network scores, (N, S) ascending; None: all."""
         size = self.content["shortlist"]
         return None if size is None or self.planted_scores is None else self.planted_scores.proposed(texts, size)
 
@@ -113,7 +113,7 @@ class TrainedModel:
         marks: TokenMarks | None = None,
         shortlist: npt.NDArray[np.int32] | None = None,
     ) -> Batches:
-        """Token ids as batches for the network, the longest documents first."""
+        """Return token ids as batches for the network, the longest documents first."""
         nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(len(arrays) + 1, np.int64))
         labels = sparse.csr_array(nothing, shape=(len(arrays), len(self.labels)))
         pad = self.tokens.pad_id
@@ -131,7 +131,7 @@ def load_model(
             lay in training.
         trust_code: Import and run what the folder names beside this package's networks: a network of somebody's own,
             code that comes with a language model. It is said on standard error before.
-        check: Compare every file with the folder's manifest; else their sizes alone.
+        check: Compare every file with the folder's manifest; else only their sizes.
 
     Raises:
         CheckpointError: The folder is no model, or torn, or its parts do not belong together, or it names code.
@@ -165,7 +165,7 @@ def _relevance(folder: Path, content: Content, tokens: Tokens, num_labels: int) 
 def with_planted(
     logits: Floats, planted: PlantedScores | None, texts: Sequence[str], evidence: Floats | None = None
 ) -> Floats:
-    """A network's logits (B, L) with the planted scores' share of B texts, if there is any; changes them in place.
+    """Add the planted scores' share of B texts, if any, to a network's logits (B, L), in place.
 
     ``evidence`` is as in :meth:`.PlantedScores.scores`.
     """
@@ -181,8 +181,8 @@ class ScoredLabel:
     Attributes:
         label: As in the training files.
         probability: In [0, 1].
-        logit: The score behind it.
-        name: What the label stands for, where that is known.
+        logit: The score that the probability is made of.
+        name: The label's name, where that is known.
     """
 
     label: str
@@ -192,7 +192,9 @@ class ScoredLabel:
 
 
 class ReadyModel:
-    """What every use of a model folder needs. Its methods are not to be called from two threads at once.
+    """A model on its device, as every use of a model folder needs it.
+
+    Its methods are not to be called from two threads at once.
 
     Arguments: see :meth:`load`.
 
@@ -229,10 +231,10 @@ class ReadyModel:
         Args:
             folder: The run's folder.
             device: E.g. ``cpu`` or ``cuda:1``; None: the first GPU where there is one.
-            names: What labels stand for; see :func:`plant_plugin.data.label_names.label_names`.
+            names: Names of labels; see :func:`plant_plugin.data.label_names.label_names`.
             batch_size: Documents scored at once.
             trust_code: Import and run code that the folder names beside this package's networks.
-            check: Compare every file with the folder's manifest; else their sizes alone.
+            check: Compare every file with the folder's manifest; else only their sizes.
 
         Raises:
             CheckpointError: The folder is no model, or torn, or of another version, or names code.
@@ -245,14 +247,14 @@ class ReadyModel:
             torch.empty(0, device=chosen)
         except (RuntimeError, AssertionError) as error:
             what = f"{chosen!r} cannot be used here ({type(error).__name__})"
-            raise ConfigError(what, where="device", fix="`plant doctor` tells which devices there are") from error
+            raise ConfigError(what, where="device", fix="`plant doctor` lists the devices that there are") from error
         with made_on(torch.device(chosen)):
             model = load_model(Path(folder), trust_code=trust_code, check=check)
         return cls(model, Path(folder), torch.device(chosen), names, batch_size)
 
     @classmethod
     def from_pretrained(cls, name: str | Path, *, device: str | None = None, trust_code: bool = False) -> Self:
-        """As :meth:`load`, of a folder, a file ``model.zip`` of ``plant export`` or a repository on Hugging Face's hub.
+        """Load a folder, a ``model.zip`` of ``plant export`` or a repository on Hugging Face's hub.
 
         Where no folder is called so, ``owner/repository`` is fetched by ``huggingface_hub``, which comes with
         transformers; nothing of it is imported or run that :meth:`load` would not.
@@ -273,32 +275,32 @@ class ReadyModel:
 
     @cached_property
     def column_of(self) -> dict[str, int]:
-        """Label -> column."""
+        """Return label -> column."""
         return {label: column for column, label in enumerate(self.labels)}
 
     @cached_property
     def relevance(self) -> sparse.csr_array | None:
-        """Relevance (L, V) of token types for labels, where the run computed one; CheckpointError: it is torn."""
+        """Read the relevance (L, V) of token types for labels, where the run has one; CheckpointError: it is torn."""
         there = (self.folder / RELEVANCE).is_file()
         return _relevance(self.folder, self.model.content, self.model.tokens, len(self.labels)) if there else None
 
     @cached_property
     def evidence_rule(self) -> EvidenceRule:
-        """Which words are predicted evidence: as `plant plausibility --write-threshold` chose it, where it did."""
+        """Read which words are predicted evidence: `plant plausibility --write-threshold` may have chosen it."""
         return read_rule(self.folder)
 
     def logits(self, texts: Iterable[str]) -> Floats:
-        """Logits (N, L) of all labels, planted scores included."""
-        found = [np.empty((0, len(self.labels)), dtype=np.float32)]
+        """Return logits (N, L) of all labels, planted scores included."""
+        parts = [np.empty((0, len(self.labels)), dtype=np.float32)]
         for chunk in self.chunks(texts):
             part = np.empty((len(chunk), len(self.labels)), dtype=np.float32)
             for _, logits, documents, _ in self.scored(chunk):
                 part[documents] = logits
-            found.append(part)
-        return np.concatenate(found)
+            parts.append(part)
+        return np.concatenate(parts)
 
     def limit(self, threshold: float | str | None = None, top: int | None = None) -> float:
-        """The threshold, in logits, above which labels are chosen.
+        """Return the threshold, in logits, above which labels are chosen.
 
         Raises:
             ConfigError: A threshold that the model does not have, or that is no probability.
@@ -316,53 +318,53 @@ class ReadyModel:
         return math.log(threshold) - math.log1p(-threshold)
 
     def chunks(self, texts: Iterable[str]) -> Iterator[list[str]]:
-        """As many texts at a time as are read ahead."""
+        """Yield as many texts at a time as are read ahead."""
         if isinstance(texts, str):  # whose characters would be the documents
             raise ConfigError("one text, where any number is expected", where="texts", fix="give a list of it")
         return in_chunks(texts, self.batch_size)
 
     def scored(self, texts: Sequence[str]) -> ScoredBatches:
-        """All labels of each text, the longest first."""
+        """Yield scores of all labels of each text, the longest first."""
         batches = self.model.batches(texts, self.batch_size)
         for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network(batch)["logits"]):
-            own = [texts[one] for one in documents]
-            yield None, with_planted(logits, self.model.planted_scores, own), documents, lengths
+            batch_texts = [texts[document] for document in documents]
+            yield None, with_planted(logits, self.model.planted_scores, batch_texts), documents, lengths
 
     def listed(self, planted: PlantedScores, texts: Sequence[str], size: int) -> ScoredBatches:
-        """As :meth:`scored`, of the shortlist alone.
+        """Yield scores of only the shortlist, as :meth:`scored`.
 
         They are the highest of all, since outside a label has the lowest logit inside and no higher planted score.
         """
         top = planted.top(texts, size)
         labels, scores = top.indices.reshape(len(texts), -1), top.data.reshape(len(texts), -1)
         batches = self.model.batches(texts, self.batch_size, labels)
-        for found, documents, lengths in self.by_batch(batches, lambda batch, _: self.network.listed_logits(batch)):
+        for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network.listed_logits(batch)):
             if planted.weight:
-                planted.add_scores(found, scores[documents])
-            yield labels[documents], found, documents, lengths
+                planted.add_scores(logits, scores[documents])
+            yield labels[documents], logits, documents, lengths
 
     def by_batch(
-        self, batches: Batches, asked: Callable[[dict[str, Tensor], Places], Tensor]
+        self, batches: Batches, compute: Callable[[dict[str, Tensor], Places], Tensor]
     ) -> Iterator[tuple[Floats, Places, Places]]:
-        """What ``asked`` makes of each batch on the device and its documents' numbers, with these and tokens read."""
+        """Yield what ``compute`` makes of each batch on the device, its documents' numbers and tokens read."""
         for batch in batches:
             documents = batch["document"].numpy()
             with torch.inference_mode(), plain_where_short():
-                found = asked(move(batch, self.device), documents).float().cpu().numpy()
-            yield found, documents, batches.arrays.lengths[documents]
+                values = compute(move(batch, self.device), documents).float().cpu().numpy()
+            yield values, documents, batches.arrays.lengths[documents]
 
     def scored_label(self, column: int, logit: float) -> ScoredLabel:
-        """A label with its logit, probability and name."""
+        """Return a label with its logit, probability and name."""
         label = self.labels[column]
         return ScoredLabel(label, probability(logit), logit, self.names(label))
 
 
 def with_unrefitted(load: Callable[[Path], Loaded], folder: Path) -> tuple[Loaded, Loaded]:
-    """A run's model, and the one that validation documents did not train: with ``refit`` that of its first pass."""
+    """Load a run's model, and the one that no validation document trained: with ``refit`` of its first pass."""
     model, first = load(folder), folder / FIRST_PASS
     return model, load(first) if first.is_dir() else model
 
 
 def probability(logit: float) -> float:
-    """Of a logit, without overflow."""
+    """Return the probability of a logit, without overflow."""
     return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

@@ -1,4 +1,4 @@
-"""How strongly each word of a document speaks for its labels, by every measure that a model offers.
+"""Strengths of words: how much each speaks for the labels of a document, by every measure that a model offers.
 
 Tokens become the words that a reader sees: sub-words joined, each with its place in the text.
 
@@ -42,33 +42,33 @@ EVERY = (CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, *WITHOUT_NETWORK)
 class Words:
     """The words of a text that a model read."""
 
-    spans: Places  # (W, 2) first character and the one behind the last
+    spans: Places  # (W, 2) first character and the one after the last
     of_token: Places  # (T,) the word that each token belongs to; -1: none (special tokens, padding)
 
     def __len__(self) -> int:
         return len(self.spans)
 
     def summed(self, values: Floats) -> tuple[Floats, Floats]:
-        """Values of tokens (…, T), summed by word (…, W), and the sum (…) of those that belong to none."""
+        """Sum values of tokens (…, T) by word (…, W); also the sum (…) of those that belong to none."""
         inside = self.of_token >= 0
         of_token, size = self.of_token[inside], len(self)
         summed = np.apply_along_axis(lambda row: np.bincount(of_token, row, size), -1, values[..., inside])
         return summed.astype(np.float32), values[..., ~inside].sum(axis=-1, dtype=np.float64)
 
     def highest(self, values: Floats) -> Floats:
-        """The highest value (…, T), 0 or more, of each word's tokens (…, W)."""
-        found = np.zeros((*values.shape[:-1], len(self)), dtype=np.float32)
+        """Return the highest value (…, T), 0 or more, of each word's tokens (…, W)."""
+        highest = np.zeros((*values.shape[:-1], len(self)), dtype=np.float32)
         inside = self.of_token >= 0
-        np.maximum.at(found.T, self.of_token[inside], values[..., inside].T)
-        return found
+        np.maximum.at(highest.T, self.of_token[inside], values[..., inside].T)
+        return highest
 
 
 def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
     r"""Join tokens that begin in the same run of ``\w``; other characters are words by themselves.
 
-    ``spans`` is where each token stands; an empty span belongs to no word.
+    ``spans`` is the place of each token; an empty span belongs to no word.
     """
-    runs = np.array([found.start() for found in WORD.finditer(text)], dtype=np.int64)
+    runs = np.array([match.start() for match in WORD.finditer(text)], dtype=np.int64)
     starts, ends = _places(text, spans)
     real = starts < ends
     run = np.searchsorted(runs, starts[real], side="right")
@@ -80,11 +80,11 @@ def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
 
 
 def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
-    r"""The runs of ``\w`` of a text, whether a model read them or not: the same words for every model.
+    r"""Return the runs of ``\w`` of a text, read by a model or not: the same words for every model.
 
     A token that begins in no run belongs to no word.
     """
-    runs = np.array([found.span() for found in RUN.finditer(text)], dtype=np.int64).reshape(-1, 2)
+    runs = np.array([match.span() for match in RUN.finditer(text)], dtype=np.int64).reshape(-1, 2)
     starts, ends = _places(text, spans)
     run = np.searchsorted(runs[:, 0], starts, side="right") - 1
     inside = (run >= 0) & (starts < ends)
@@ -93,7 +93,7 @@ def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
 
 
 def _places(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Places, Places]:
-    """Where tokens begin and end; byte-level tokens hold the space before them, which is left out."""
+    """Return where tokens begin and end, without the space before them that byte-level tokens hold."""
     starts = [end - len(text[start:end].lstrip()) for start, end in spans]
     return np.array(starts, dtype=np.int64), np.array([end for _, end in spans], dtype=np.int64)
 
@@ -102,7 +102,7 @@ class EncodedDocument:
     """One document as a network reads it, encoded once for any number of labels.
 
     Attributes:
-        spans: Where each token stands in the text; one empty span where there is no token.
+        spans: The place of each token in the text; one empty span where there is no token.
         tokens: How many there are.
     """
 
@@ -117,32 +117,32 @@ class EncodedDocument:
 
     @torch.inference_mode()
     def attention(self, columns: Sequence[int], *, with_prior: bool = True) -> Floats:
-        """Shares of the attention (M, T).
+        """Return shares of the attention (M, T).
 
         Raises:
             ConfigError: The network does not show its attention.
         """
         try:
-            found = self.predictor.network.attention(self._hidden, self._labels(columns), with_prior=with_prior)
+            attention = self.predictor.network.attention(self._hidden, self._labels(columns), with_prior=with_prior)
         except ValueError as error:
             fix = "let the network define `attention`, see plant_plugin/networks/plantable.py"
             raise ConfigError("the network does not show its attention", where="model_name", fix=fix) from error
-        return _numpy(found[0])
+        return _numpy(attention[0])
 
     @torch.inference_mode()
     def attention_parts(self, columns: Sequence[int]) -> dict[str, Floats]:
-        """What the attention is a sum of, each (M, T), as it goes into the logit; empty where it is one whole."""
+        """Return the parts (M, T) that the attention is a sum of, as it goes into the logit; or nothing."""
         parts = self.predictor.network.attention_parts(self._hidden, self._labels(columns))
         return {name: _numpy(part[0]) for name, part in parts.items()}
 
     @torch.inference_mode()
     def contributions(self, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
-        """Logits that each token adds (M, T), and that none of them adds (M,); None: the network cannot tell."""
+        """Return logits that each token adds (M, T), and that none adds (M,); None: the network has no such sum."""
         parts = self.predictor.network.contributions(self._hidden, self._labels(columns))
         return None if parts is None else (_numpy(parts[0][0]), _numpy(parts[1][0]))
 
     def relevance(self, columns: Sequence[int]) -> Floats | None:
-        """Relevance of each token's type for the labels (M, T), as in training; None where the run has no table."""
+        """Return relevance of each token's type for the labels (M, T), as in training; None without a table."""
         if self.predictor.relevance is None:
             return None
         rows: Floats = self.predictor.relevance[list(columns)].toarray()
@@ -150,12 +150,12 @@ class EncodedDocument:
 
     @cached_property
     def phrase_matches(self) -> list[Match]:
-        """Planted phrases in the text."""
+        """Match the planted phrases with the text."""
         planted = self.predictor.model.planted_scores
         return [] if planted is None else planted.matches(self.text)
 
     def gradient_times_input(self, columns: Sequence[int]) -> Floats | None:
-        """Gradient of each label's logit by the embedded words, times these (M, T); None without word embeddings.
+        """Multiply each logit's gradient by the embedded words with these (M, T); None without word embeddings.
 
         Source: Shrikumar et al. 2017, Not Just a Black Box: Learning Important Features Through Propagating Activation
         Differences (gradient × input).
@@ -163,11 +163,11 @@ class EncodedDocument:
         network = self.predictor.network
         if not isinstance(network.backbone, EmbeddedWords):
             return None
-        kept: list[torch.Tensor] = []
+        embedded_words: list[torch.Tensor] = []
 
-        def keep(module: torch.nn.Module, given: object, embedded: torch.Tensor) -> torch.Tensor:
-            kept.append(embedded.detach().requires_grad_())
-            return kept[0]
+        def keep(module: torch.nn.Module, inputs: object, embedded: torch.Tensor) -> torch.Tensor:
+            embedded_words.append(embedded.detach().requires_grad_())
+            return embedded_words[0]
 
         hook = network.backbone.embedding.register_forward_hook(keep)
         # a copy of the document for each label: one pass back gives the gradients of all
@@ -177,27 +177,27 @@ class EncodedDocument:
             with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
                 hidden = network.encode(copies)
                 logits = network.selected_logits(hidden, self._labels(columns).T)
-                (gradient,) = torch.autograd.grad(logits.sum(), kept)
+                (gradient,) = torch.autograd.grad(logits.sum(), embedded_words)
         finally:
             hook.remove()
-        return _numpy((gradient * kept[0]).sum(dim=-1).detach())
+        return _numpy((gradient * embedded_words[0]).sum(dim=-1).detach())
 
     def _labels(self, columns: Sequence[int]) -> torch.Tensor:
         return torch.tensor([list(columns)], device=self.predictor.device)
 
 
-def _numpy(found: torch.Tensor) -> Floats:
-    values: Floats = found.float().cpu().numpy()
+def _numpy(tensor: torch.Tensor) -> Floats:
+    values: Floats = tensor.float().cpu().numpy()
     return values
 
 
 def label_strengths(
     encoded: EncodedDocument, words: Words, columns: Sequence[int], orders: Collection[str]
 ) -> Iterator[tuple[dict[str, Floats], float, float]]:
-    """Of one label after the other: the measures asked for, as far as the model can tell them, bias and elsewhere.
+    """Yield of each label the measures asked for, as far as the model has them, bias and elsewhere.
 
     A measure is the order of the words -> (W,) what it goes by. The bias are the logits that the label has in any
-    document, elsewhere those that special tokens add; both are 0 where the network cannot tell.
+    document, elsewhere those that special tokens add; both are 0 where the network has no such sum.
 
     Raises:
         ConfigError: The network does not show its attention.
@@ -212,46 +212,46 @@ def label_strengths(
 def _measures(
     encoded: EncodedDocument, words: Words, columns: Sequence[int], orders: Collection[str]
 ) -> tuple[dict[str, Floats], Floats, Floats]:
-    """Order -> (M, W), bias and elsewhere (M,); one more measure of words is one more entry here."""
+    """Return order -> (M, W), bias and elsewhere (M,); one more measure of words is one more entry here."""
     network, planted = encoded.predictor.network, encoded.predictor.model.planted_scores
-    found: dict[str, Floats] = {}
+    measures: dict[str, Floats] = {}
     bias = elsewhere = np.zeros(len(columns), dtype=np.float32)
     if CONTRIBUTION in orders and (parts := encoded.contributions(columns)) is not None:
-        found[CONTRIBUTION], elsewhere = words.summed(parts[0])
+        measures[CONTRIBUTION], elsewhere = words.summed(parts[0])
         bias = parts[1]
     if ATTENTION in orders:
-        found[ATTENTION], _ = words.summed(encoded.attention(columns))
+        measures[ATTENTION], _ = words.summed(encoded.attention(columns))
     if set(PARTS) & set(orders):
-        found |= {name: words.summed(part)[0] for name, part in encoded.attention_parts(columns).items()}
+        measures |= {name: words.summed(part)[0] for name, part in encoded.attention_parts(columns).items()}
     if WITHOUT_PRIOR in orders and network.has_prior:
-        found[WITHOUT_PRIOR], _ = words.summed(encoded.attention(columns, with_prior=False))
+        measures[WITHOUT_PRIOR], _ = words.summed(encoded.attention(columns, with_prior=False))
     if GRADIENT in orders and (gradient := encoded.gradient_times_input(columns)) is not None:
-        found[GRADIENT], _ = words.summed(gradient)
+        measures[GRADIENT], _ = words.summed(gradient)
     if MIG in orders and (relevance := encoded.relevance(columns)) is not None:
-        found[MIG] = words.highest(relevance)
+        measures[MIG] = words.highest(relevance)
     if LINEAR in orders and planted is not None:
-        found[LINEAR] = linear_strengths(planted.linear, encoded.text, words.spans, columns)
+        measures[LINEAR] = linear_strengths(planted.linear, encoded.text, words.spans, columns)
     if PHRASES in orders and planted is not None and planted.phrases is not None:
-        found[PHRASES] = phrase_strengths(encoded.phrase_matches, words.spans, columns)
-    return found, bias, elsewhere
+        measures[PHRASES] = phrase_strengths(encoded.phrase_matches, words.spans, columns)
+    return measures, bias, elsewhere
 
 
 def word_strengths(predictor: ReadyModel, text: str, columns: Sequence[int]) -> tuple[Words, dict[str, Floats]]:
-    """The words of a document, and order -> strengths (M, W), by every measure but ``RANDOM``.
+    """Return the words of a document, and order -> strengths (M, W), by every measure but ``RANDOM``.
 
     Raises:
         ConfigError: The network does not show its attention.
     """
     encoded = EncodedDocument(predictor, text)
     words = all_words(text, encoded.spans)
-    # planted scores alone stand on a network of nothing
+    # a model of only planted scores has a network of nothing
     orders = EVERY if any(True for _ in predictor.network.parameters()) else WITHOUT_NETWORK
     rows = [measures for measures, _, _ in label_strengths(encoded, words, columns, orders)]
     return words, {order: np.stack([row[order] for row in rows]) for order in rows[0]} if rows else {}
 
 
 def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Sequence[int]) -> Floats:
-    """What the terms at each word (W, 2) of a text add to the linear scores of labels, (M, W).
+    """Return what the terms at each word (W, 2) of a text add to the linear scores of labels, (M, W).
 
     What a term adds is shared alike among its places in the text, and there among its words.
     """
@@ -269,16 +269,16 @@ def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Seq
     shares = 1 / np.bincount(terms, minlength=1)[terms] if terms else np.empty(0)
     at_word = sp.csr_array((shares, (terms, places)), shape=(len(vocabulary), len(words)))
     adds = sp.csr_array(linear.weights[list(columns)].multiply(linear.features([text])))  # (M, V)
-    found: Floats = (adds @ at_word).toarray().astype(np.float32)
-    return found
+    strengths: Floats = (adds @ at_word).toarray().astype(np.float32)
+    return strengths
 
 
 def phrase_strengths(matches: Iterable[Match], words: Places, columns: Sequence[int]) -> Floats:
-    """What the phrases of a text add at each of its words (W, 2) to the scores of labels, (M, W).
+    """Return what the phrases of a text add at each of its words (W, 2) to the scores of labels, (M, W).
 
     Each of a phrase's words has all of it.
     """
-    found = np.zeros((len(columns), len(words)), dtype=np.float32)
+    strengths = np.zeros((len(columns), len(words)), dtype=np.float32)
     row_of = {column: row for row, column in enumerate(columns)}
     for match in matches:
         shares = zip(match.labels.tolist(), match.shares.tolist(), strict=True)
@@ -286,5 +286,5 @@ def phrase_strengths(matches: Iterable[Match], words: Places, columns: Sequence[
         if rows:
             there = marked_words(words, [span for spans in match.spans for span in spans])
             for row, share in rows:
-                found[row, there] += share
-    return found
+                strengths[row, there] += share
+    return strengths

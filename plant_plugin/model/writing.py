@@ -21,12 +21,13 @@ def written(
     threshold: float | str | None,
     top: int | None,
 ) -> tuple[str, Counter[str]]:
-    """Predict the labels of documents; returns what is written of them and what is counted."""
+    """Predict the labels of documents; return what is written of them and what is counted."""
     write = FORMATS.get(output)
     if write is None:
         write = partial(bundles, predictor=predictor, system=system_of(predictor.labels, system))
     texts = [document.text for document in documents]
     predictions, stream = predictor.predict(texts, threshold=threshold, top=top), io.StringIO()
     write(zip(documents, predictions, strict=True), stream)
-    empty, cut = sum(not one.tokens for one in predictions), sum(one.cut for one in predictions)
+    empty = sum(not prediction.tokens for prediction in predictions)
+    cut = sum(prediction.cut for prediction in predictions)
     return stream.getvalue(), Counter(documents=len(documents), empty=empty, cut=cut)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,61 +14,14 @@ from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
 from plant_plugin.data.label_names import label_names
-from plant_plugin.data.new_documents import Documents as NewDocuments
-from plant_plugin.data.tables import (
-    Columns,
-    Row,
-    Table,
-    form_of,
-    read_any,
-)
-from plant_plugin.errors import DataError, MissingExtraError
+from plant_plugin.data.tables import form_of, read_any
+from plant_plugin.errors import DataError
 
-pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow")
+from made_up_tables import ROWS, write_csv, write_dataset, write_jsonl, write_parquet
 
-ROWS: list[dict[str, Any]] = [
-    {"id": "a", "text": 'fever, "cough"\nand pain', "labels": ["R50.9", "R05"]},
-    {"id": "b", "text": "all well", "labels": []},
-    {"id": "c", "text": "número uno", "labels": ["Heart failure"]},
-]
 LABELS = [["R50.9", "R05"], [], ["Heart_failure"]]
 SECRET = "Jane Roe"  # must be in no message
-
-
-def write_csv(path: Path, rows: Sequence[dict[str, Any]] = ROWS) -> Path:
-    opened: Callable[..., Any] = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "wt", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows({**row, "labels": ";".join(row["labels"]) + ";" * (len(row["labels"]) == 1)} for row in rows)
-    return path
-
-
-def write_jsonl(path: Path, rows: Sequence[dict[str, Any]] = ROWS) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def write_parquet(path: Path, rows: Sequence[dict[str, Any]] = ROWS) -> Path:
-    from pyarrow import parquet
-
-    parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
-    return path
-
-
-def write_dataset(folder: Path, rows: Sequence[dict[str, Any]] = ROWS, metadata: dict[str, str] | None = None) -> Path:
-    """What ``datasets`` saves of a split: Arrow streams, and a file that names them."""
-    folder.mkdir()
-    names = [f"data-{number:05}-of-00002.arrow" for number in range(2)]
-    for name, part in zip(names, (rows[:1], rows[1:]), strict=True):
-        table = pyarrow.Table.from_pylist(list(part), schema=pyarrow.Table.from_pylist(list(rows)).schema)
-        table = table.replace_schema_metadata(metadata)
-        with pyarrow.OSFile(str(folder / name), "wb") as sink, pyarrow.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-    (folder / "cache-0123.arrow").write_bytes(b"what map() left there")
-    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": name} for name in names]}))
-    return folder
-
 
 WRITERS = {
     "my.csv": (write_csv, "csv"),
@@ -111,20 +61,6 @@ def test_labels_in_a_text_and_columns_by_name(tmp_path: Path) -> None:
     assert corpus.label_names == ["E11.9", "Heart_failure", "I10", "Old_age"]
 
 
-def test_class_labels_of_hugging_face_become_names(tmp_path: Path) -> None:
-    rows = [{"text": "a", "labels": [1, 0]}, {"text": "b", "labels": [2]}]
-    feature = {"feature": {"names": ["no", "yes", "may be"], "_type": "ClassLabel"}, "_type": "Sequence"}
-    told = {"huggingface": json.dumps({"info": {"features": {"labels": feature}}})}
-    assert read_any(write_dataset(tmp_path / "d", rows, told)).labels == [["yes", "no"], ["may_be"]]
-    assert read_any(write_dataset(tmp_path / "e", rows)).labels == [["1", "0"], ["2"]]
-    unlabelled = write_dataset(tmp_path / "f", [*rows, {"text": "c", "labels": [-1]}], told)
-    assert read_any(unlabelled).labels == [["yes", "no"], ["may_be"], []]
-    for name, wrong in (("g", [7]), ("h", [None, 1])):
-        folder = write_dataset(tmp_path / name, [rows[0], {"text": "b", "labels": wrong}], told)
-        with pytest.raises(DataError, match=r"00001-of-00002\.arrow, row 1: a label that is none of the 3"):
-            read_any(folder)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -136,10 +72,10 @@ def test_class_labels_of_hugging_face_become_names(tmp_path: Path) -> None:
         ("a.csv", f"\ntext,labels\n{SECRET},A,B\n", "line 3: 3 columns where the header has 2"),
         ("a.jsonl", f'{{"id": "\\ud800", "text": "{SECRET}", "labels": []}}\n', "line 1: not valid UTF-8"),
         ("a.jsonl", f'{{"text": "{SECRET}"', "line 1: no JSON object"),
-        ("a.jsonl", f'{{"text": "{SECRET}", "labels": {{"A": 1}}}}\n', "line 1: what stands under 'labels'"),
+        ("a.jsonl", f'{{"text": "{SECRET}", "labels": {{"A": 1}}}}\n', "line 1: the content of 'labels'"),
         ("a.jsonl", f'{{"text": ["{SECRET}"], "labels": []}}\n', "line 1: the text under 'text' is a list"),
-        ("a.csv", f"text,labels\n{SECRET},\"['A', 'B']\"\n", "line 2: what stands under 'labels' is a list written as"),
-        ("a.csv", f'text,labels\n{SECRET},"A, B"\n', "line 2: what stands under 'labels' is a list written as"),
+        ("a.csv", f"text,labels\n{SECRET},\"['A', 'B']\"\n", "line 2: the content of 'labels' is a list written as"),
+        ("a.csv", f'text,labels\n{SECRET},"A, B"\n', "line 2: the content of 'labels' is a list written as"),
         ("a.jsonl", '{"text": null, "labels": []}\n', "line 1: the text under 'text' is empty"),
         ("a.jsonl", '{"text": "\\ud800", "labels": []}\n', "line 1: not valid UTF-8"),
         ("a.jsonl", f'{{"text": "{SECRET}", "label": []}}\n', "did you mean label"),
@@ -163,34 +99,10 @@ def test_bytes_of_another_encoding_are_told(tmp_path: Path) -> None:
         read_any(tmp_path / "a.csv")
 
 
-def test_rows_of_arrow_are_counted_and_their_columns_named(tmp_path: Path) -> None:
-    path = write_parquet(tmp_path / "a.parquet", [{"text": "a", "labels": ["A"]}, {"text": None, "labels": []}])
-    with pytest.raises(DataError, match=r"a\.parquet, row 2: the text under 'text' is empty"):
-        read_any(path)
-    with pytest.raises(DataError, match="there is no column 'note'"):
-        read_any(path, text_column="note")
-
-
 def test_what_is_no_text_is_told_also_where_it_is_trained_on(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("A\tone\n".encode("utf-16-le"))
     with pytest.raises(DataError, match="line 1: a NUL byte: this is no text"):
         read_any(tmp_path / "a.txt")
-
-
-def test_new_documents_come_from_parquet_and_saved_datasets_too(tmp_path: Path) -> None:
-    for path in (write_parquet(tmp_path / "a.parquet"), write_dataset(tmp_path / "a")):
-        assert [(document.id, document.text) for document in NewDocuments(str(path))] == [
-            (row["id"], row["text"]) for row in ROWS
-        ]
-    unlabelled = write_parquet(tmp_path / "b.parquet", [{"note": "one"}, {"note": "two"}])
-    found = NewDocuments(str(unlabelled), columns=Columns("note"))
-    assert [(document.id, document.text) for document in found] == [("1", "one"), ("2", "two")]
-
-
-def test_another_separator(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text('text;labels\n"one; two";A B\n')
-    table = Table(tmp_path / "a.csv", "csv", Columns(), separator=";")
-    assert list(table.documents()) == [Row("one; two", ["A", "B"])]
 
 
 def test_bad_lines_are_left_out_on_request(tmp_path: Path) -> None:
@@ -224,37 +136,6 @@ def test_labels_with_spaces_are_the_same_in_every_file(tmp_path: Path) -> None:
     assert label_names([str(tmp_path / "label_names.tsv")])("Heart_failure") == "it fails"
     assert text_beside(evidence_beside(path)) == path
     assert read_evidence(evidence_beside(path), read_any(path))[0] == {"Heart_failure": [(0, 7)]}
-
-
-def test_a_folder_of_splits_says_which_to_name(tmp_path: Path) -> None:
-    write_dataset(tmp_path / "train")
-    with pytest.raises(DataError, match=r"name a split of it, e\.g\. .*train"):
-        read_any(tmp_path)
-    with pytest.raises(DataError, match="no such file"):
-        read_any(tmp_path / "nowhere")
-    state = {"_data_files": [{"filename": "../../data-00000-of-00002.arrow"}], "_indices_files": [{"filename": "i"}]}
-    (tmp_path / "train" / "state.json").write_text(json.dumps(state))
-    with pytest.raises(DataError, match="flatten_indices"):
-        read_any(tmp_path / "train")
-    (tmp_path / "train" / "state.json").write_text("{}")
-    with pytest.raises(DataError, match=r"state\.json: does not name"):
-        read_any(tmp_path / "train")
-
-
-def test_parquet_files_of_a_folder_are_one_split(tmp_path: Path) -> None:
-    for number in range(2):
-        write_parquet(tmp_path / f"train-{number:05}.parquet")
-    assert len(read_any(tmp_path).texts) == 6
-    write_parquet(tmp_path / "test-00000-of-00001.parquet")  # as on Hugging Face's hub, in one folder
-    with pytest.raises(DataError, match=r"several splits: test-00000-of-00001\.parquet, train-00001\.p"):
-        read_any(tmp_path)
-
-
-def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_parquet(tmp_path / "a.parquet")
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match="prepare"):
-        read_any(path)
 
 
 def many(documents: int) -> list[dict[str, Any]]:

@@ -48,12 +48,12 @@ def test_words_bias_and_planted_scores_sum_to_the_logit(
     predictor = Predictor.load(folder, device="cpu")
     logits = dict(zip(predictor.labels, predictor.logits([NOTE])[0], strict=True))
     explanation = predictor.explain(NOTE, predictor.labels)
-    assert {evidence.found.label for evidence in explanation.labels} == set(predictor.labels)
+    assert {evidence.scored.label for evidence in explanation.labels} == set(predictor.labels)
     for evidence in explanation.labels:
         assert evidence.contribution is not None
         total = evidence.contribution.sum() + evidence.elsewhere + evidence.bias + evidence.planted
-        assert total == pytest.approx(logits[evidence.found.label], abs=1e-4)
-        assert evidence.found.logit == pytest.approx(logits[evidence.found.label], abs=1e-5)
+        assert total == pytest.approx(logits[evidence.scored.label], abs=1e-4)
+        assert evidence.scored.logit == pytest.approx(logits[evidence.scored.label], abs=1e-5)
         assert 0 < evidence.attention.sum() < 1 + 1e-5
         assert (evidence.planted != 0) == (name == "with planted scores")
 
@@ -63,7 +63,7 @@ def test_the_words_of_a_label_are_its_evidence(predictor: Predictor) -> None:
     words = [NOTE[start:end] for start, end in explanation.words]
     assert words == ["filler1", "filler2", "SIGN3x", "filler3", "sign5x", "neverseen", "sign3x", "filler4"]
     for evidence, own in zip(
-        sorted(explanation.labels, key=lambda one: one.found.label), ("sign3x", "sign5x"), strict=True
+        sorted(explanation.labels, key=lambda one: one.scored.label), ("sign3x", "sign5x"), strict=True
     ):
         assert evidence.contribution is not None
         assert evidence.relevance is not None
@@ -82,7 +82,7 @@ def test_which_labels_are_explained(predictor: Predictor) -> None:
     predicted = [found.label for found in predictor.predict([NOTE])[0].labels]
     assert predicted
     explanation = predictor.explain(NOTE)
-    assert [evidence.found.label for evidence in explanation.labels] == predicted
+    assert [evidence.scored.label for evidence in explanation.labels] == predicted
     assert all(evidence.predicted for evidence in explanation.labels)
     none_above = predictor.explain(NOTE, threshold=1 - 1e-12).labels
     assert len(none_above) == module.BEST
@@ -96,7 +96,7 @@ def test_labels_go_block_by_block_to_the_same_numbers(predictor: Predictor, monk
     whole = predictor.explain(NOTE, predictor.labels)
     monkeypatch.setattr(word_strength, "BLOCK", 5)
     for one, other in zip(predictor.explain(NOTE, predictor.labels).labels, whole.labels, strict=True):
-        assert one.found == other.found
+        assert one.scored == other.scored
         np.testing.assert_allclose(one.strength, other.strength, atol=1e-6)
 
 
@@ -107,7 +107,7 @@ def test_a_document_without_anything_to_read(predictor: Predictor, text: str) ->
     assert len(explanation.words) == (text == "neverseen") == explanation.tokens
     assert evidence.contribution is not None
     total = evidence.contribution.sum() + evidence.elsewhere + evidence.bias + evidence.planted
-    assert total == pytest.approx(evidence.found.logit, abs=1e-4)
+    assert total == pytest.approx(evidence.scored.logit, abs=1e-4)
 
 
 def test_what_is_behind_the_length_is_not_shown(untrained: Callable[..., Path]) -> None:

@@ -36,7 +36,7 @@ def test_both_numbers_written_out(predictor: Predictor) -> None:
     for evidence, found in zip(explanation.labels, measure(predictor, explanation, seed=1), strict=True):
         assert set(found) == {"contribution", "attention", "MIG", "random"}
         assert evidence.contribution is not None
-        column = predictor.column_of[evidence.found.label]
+        column = predictor.column_of[evidence.scored.label]
         for name, values in (("contribution", evidence.contribution), ("attention", evidence.attention)):
             order = np.argsort(-values)
             without, alone = [], []

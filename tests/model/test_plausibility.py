@@ -58,7 +58,7 @@ def test_every_order_of_the_words(predictor: Predictor) -> None:
         "contribution", "attention", "attention without prior", "gradient × input", "MIG", "linear",
     ]  # fmt: skip
     explanation = predictor.explain(NOTE, ["L3", "L5"])
-    own = {evidence.found.label: evidence.measures for evidence in explanation.labels}
+    own = {evidence.scored.label: evidence.measures for evidence in explanation.labels}
     for order in ("contribution", "attention", "MIG"):
         for row, label in enumerate(("L3", "L5")):
             expected = own[label][order]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 TRAINING_ONLY = (
-    "lightning libmultilabel torchmetrics transformers nltk gensim matplotlib sklearn pandas numba pydantic".split()
+    "lightning libmultilabel torchmetrics transformers nltk gensim matplotlib sklearn pandas numba".split()
 )
 SECONDS, MEBIBYTES = 2.5, 450  # of processor time, Python's own start included, and of memory
 TRIES = 3

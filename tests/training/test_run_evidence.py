@@ -116,7 +116,7 @@ def test_explanations_sum_to_the_logit(trained: tuple[Config, dict[str, Any]]) -
     planted = predictor.model.planted_scores = replace(planted, sentence_weight=1.5)  # whatever was chosen
     logits = predictor.logits([text])[0]
     for evidence in predictor.explain(text, predictor.labels).labels:
-        column = predictor.column_of[evidence.found.label]
+        column = predictor.column_of[evidence.scored.label]
         expected = planted.weight * planted.scores([text])[0, column] - planted.offset
         assert evidence.planted == pytest.approx(expected, abs=1e-4)
         assert evidence.contribution is not None
@@ -313,7 +313,7 @@ def test_mined_phrases_are_kept_and_explained(made_marked: Made) -> None:
     for evidence in predictor.explain(text, predictor.labels).labels:
         assert evidence.contribution is not None
         total = evidence.contribution.sum() + evidence.elsewhere + evidence.bias + evidence.planted
-        assert total == pytest.approx(logits[predictor.column_of[evidence.found.label]], abs=1e-4)
+        assert total == pytest.approx(logits[predictor.column_of[evidence.scored.label]], abs=1e-4)
 
 
 def test_a_prior_of_phrases_needs_the_model_that_keeps_them(made_marked: Made, tmp_path: Path) -> None:

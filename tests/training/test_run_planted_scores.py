@@ -78,7 +78,7 @@ def test_explanations_name_terms_and_no_passages(made: Made) -> None:
     assert evidence.predicted
     assert evidence.terms[0][0] == "sign3x"
     assert evidence.passages == []
-    assert evidence.bias + evidence.planted == pytest.approx(evidence.found.logit, abs=1e-5)
+    assert evidence.bias + evidence.planted == pytest.approx(evidence.scored.logit, abs=1e-5)
     assert evidence.contribution is not None
     assert not evidence.contribution.any()
 

@@ -271,11 +271,11 @@ def test_an_explanation_says_nothing_of_the_network_where_it_did_not_score(
     explained = predictor.explain(text, predictor.labels)
     for label in explained.labels:
         assert label.contribution is not None
-        inside = predictor.column_of[label.found.label] in listed
+        inside = predictor.column_of[label.scored.label] in listed
         assert (np.abs(label.contribution).sum() > 0) == inside
         assert (label.attention.sum() > 0) == inside
         total = float(label.contribution.sum()) + label.bias + label.elsewhere + label.planted
-        assert total == pytest.approx(label.found.logit, abs=1e-3)
+        assert total == pytest.approx(label.scored.logit, abs=1e-3)
 
 
 def test_planted_scores_alone_need_no_shortlist(made: Made) -> None:

@@ -22,7 +22,7 @@ PART = re.compile(r"\{\{([a-z-]+)\}\}")
 
 
 def page(explanations: Sequence[Explanation], title: str = "Why these labels?") -> str:
-    """One page for one text, as one model explains it, or two or more that stand side by side.
+    """Write a page for one text, as one model explains it, or two or more side by side.
 
     Raises:
         ValueError: No explanation, or of different texts.
@@ -43,16 +43,16 @@ def page(explanations: Sequence[Explanation], title: str = "Why these labels?") 
         "data": data.replace("<", "\\u003c"),
     }
     template = folder.joinpath("page.html").read_text(encoding="utf-8")
-    return PART.sub(lambda found: parts[found[1]], template)  # one pass: what a text holds is never taken for a part
+    return PART.sub(lambda match: parts[match[1]], template)  # one pass: what a text holds is never taken for a part
 
 
 def _hash(content: str) -> str:
-    """As a Content-Security-Policy names what may run."""
+    """Return the hash by which a Content-Security-Policy names what may run."""
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
 def _model(explanation: Explanation) -> dict[str, object]:
-    """The one dictionary of an explanation, and what the script would have to search for."""
+    """Return the one dictionary of an explanation, and what the script would have to search for."""
     content = as_dictionary(explanation, words=0)
     labels = [
         {
@@ -73,16 +73,16 @@ def _model(explanation: Explanation) -> dict[str, object]:
 
 
 def _words(evidence: LabelEvidence) -> list[list[float | None]]:
-    """Place, attention, contribution and relevance of the words that matter by any of them."""
+    """Return place, attention, contribution and relevance of the words that matter by any of them."""
     measures = [evidence.attention, evidence.contribution, evidence.relevance]
     known = [values for values in measures if values is not None]
-    kept = {place for values in known for place in np.argsort(-np.abs(values), kind="stable")[:WORDS].tolist()}
+    strongest = {place for values in known for place in np.argsort(-np.abs(values), kind="stable")[:WORDS].tolist()}
     columns = [None if values is None else values.tolist() for values in measures]
-    return [[place, *(None if column is None else column[place] for column in columns)] for place in sorted(kept)]
+    return [[place, *(None if column is None else column[place] for column in columns)] for place in sorted(strongest)]
 
 
 def _around(explanation: Explanation, passage: Passage) -> dict[str, int]:
-    """The first and last of a passage's words, and where the words shown before and after it begin and end."""
+    """Return the first and last of a passage's words, and where the words shown before and after it begin and end."""
     return {
         "from": passage.start - len(passage.before),
         "to": passage.end + len(passage.after),

@@ -65,7 +65,7 @@ const panes = data.models.map((model) => {
   const evidence = element("div", {});
   const notes = [];
   if (!model.words.length) notes.push("The document holds nothing that the model reads: its labels mean nothing.");
-  if (model.cut) notes.push(`The network read the first ${model.tokens.toLocaleString("en")} tokens alone; what is struck out it did not.`);
+  if (model.cut) notes.push(`The network read only the first ${model.tokens.toLocaleString("en")} tokens, not what is struck out.`);
   const article = element("article", {}, title, ...notes.map((note) => element("p", { class: "note" }, note)), text, evidence);
   document.getElementById("document").append(article);
   return { model, title, text, words, evidence };

@@ -53,7 +53,7 @@ def _labels(predictor: Predictor, text: str, logits: Floats) -> list[Suggested]:
     spans: dict[str, list[tuple[int, int]]] = {}
     with suppress(ConfigError):  # the network shows no attention, or its tokenizer no places
         explained = predictor.explain(text, [one.label for one in best])
-        spans = {one.found.label: [(part.start, part.end) for part in one.passages] for one in explained.labels}
+        spans = {one.scored.label: [(part.start, part.end) for part in one.passages] for one in explained.labels}
     return [
         {
             "label": one.label,
