@@ -73,7 +73,8 @@ def baseline(settings_for: Callable[..., dict[str, Any]], tmp_path: Path) -> Cal
 
         config = replace(load_config(None, settings_for(**changes)), trust_code=trust_code)
         folder = Path(config.checkpoint_dir)
-        result = run_baseline(config, Run(folder, silent=config.silent))
-        return Outcome(result, folder, tmp_path / "predictions.txt")
+        record = Run(folder, silent=config.silent)
+        record.config_name, record.config_hash = config.config_name, config.hash()
+        return Outcome(run_baseline(config, record), folder, tmp_path / "predictions.txt")
 
     return run

@@ -112,7 +112,6 @@ def main(config: AttributeDict) -> Any:
 def content(folder: Path) -> dict[str, Any]:
     """What does not depend on the time of a run."""
     logs, result = (json.loads((folder / name).read_text()) for name in ("logs.json", "result.json"))
-    logs.pop("sha256")  # of all that stands there
     for key in ("result_dir", "predict_out_path", "early_stopping_metric"):
         logs["config"].pop(key)
     files = ("predictions.txt", "thresholds.json", "labels.txt", "planted_scores.npz")
