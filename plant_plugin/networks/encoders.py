@@ -1,7 +1,7 @@
 """Encoders of embedded words with one calling convention.
 
 They compute what LibMultiLabel's encoders do, and their parameters have the same names, so that the state of a network
-can be read either way (``tests/host/test_same_encoders.py``).
+can be read either way (``tests/host/test_neural_encoders.py``).
 
 Shape key: **B** documents · **T** token positions · **H** hidden width.
 """

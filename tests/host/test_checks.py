@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_up import CNN, Outcome
 from test_attention_xml import ATTENTION_XML
-from test_baselines import LANGUAGE_MODELS, NETWORKS
+from test_baseline import LANGUAGE_MODELS, NETWORKS
 from test_linear import LINEAR, TREE
 
 from plant_plugin.data.documents import Corpus, Split

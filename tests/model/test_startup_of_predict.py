@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TRAINING_ONLY = (
-    "lightning libmultilabel torchmetrics transformers nltk gensim matplotlib sklearn pandas numba".split()
-)
+TRAINING_ONLY = "lightning libmultilabel torchmetrics transformers nltk gensim matplotlib sklearn pandas numba".split()
 SECONDS, MEBIBYTES = 2.5, 450  # of processor time, Python's own start included, and of memory
 TRIES = 3
 
