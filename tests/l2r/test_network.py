@@ -10,7 +10,6 @@ import scipy.sparse as sp
 import torch
 
 from plant_plugin.l2r.network import PLANTL2R, PlantedHead, Ranker, lowest_kept, mean_logits
-from plant_plugin.l2r.pair_scores import ranker_scores, ranker_scores_reference
 
 LABELS, WORDS, WIDTH = 5, 30, 6
 SIZES = {"embed_dim": WIDTH, "hidden_size": 7, "num_layers": 2, "ranker_size": 4, "ranker_hidden": 3}
@@ -131,17 +130,6 @@ def test_the_ranker_has_the_same_scores_for_all_pairs_for_some_and_one_by_one():
             assert whole[place, label].item() == pytest.approx(rank(ranker, label, word), abs=1e-12)
     torch.testing.assert_close(ranker(words, labels), whole[:, labels])
     torch.testing.assert_close(ranker.of_pairs(labels, words.expand(2, -1)), whole[:, labels].t())
-
-
-def test_the_kernel_of_pairs_has_the_numbers_and_gradients_of_its_reference():
-    random = torch.Generator().manual_seed(0)
-    given = [torch.randn(*shape, dtype=torch.float64, generator=random, requires_grad=True)
-             for shape in ((7, 3), (4, 3), (3,))]  # fmt: skip
-    torch.testing.assert_close(ranker_scores(*given), ranker_scores_reference(*given))
-    assert torch.autograd.gradcheck(ranker_scores, given)
-    sparse = torch.zeros(7, 4, dtype=torch.float64).index_fill(0, torch.tensor([2]), 1.5)
-    found = [torch.autograd.grad(scores(*given), given, sparse) for scores in (ranker_scores, ranker_scores_reference)]
-    torch.testing.assert_close(*found)
 
 
 def test_planted_weights_are_the_rankers_before_training(batch):

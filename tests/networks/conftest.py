@@ -1,4 +1,4 @@
-"""A tiny language model on disk."""
+"""Tiny language models on disk."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny_language_models import FAMILIES, write_language_model
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +21,9 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    base = tmp_path_factory.mktemp("language_models")
+    return {family: write_language_model(family, base / family) for family in FAMILIES}

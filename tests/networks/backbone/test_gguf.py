@@ -12,6 +12,7 @@ from tiny_language_models import write_gguf, write_language_model
 
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 from plant_plugin.networks.backbone import gguf
+from plant_plugin.networks.backbone.gguf import language_model
 
 pytest.importorskip("gguf", reason="needs the extra llm")
 pytest.importorskip("accelerate", reason="needs the extra llm")
@@ -149,3 +150,11 @@ def test_a_cache_that_cannot_be_written_is_named(source: Path, tmp_path: Path, m
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(PlantError, match=r"(?s)language_models: cannot be written.*XDG_CACHE_HOME"):
         gguf.language_model(str(source / "model.gguf"))
+
+
+def test_presets_are_names_on_the_hub_unless_a_folder_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert language_model("mistral-7b") == "mistralai/Mistral-7B-Instruct-v0.3"
+    assert language_model("some/model") == "some/model"
+    (tmp_path / "mistral-7b").mkdir()
+    assert language_model("mistral-7b") == "mistral-7b"

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from attention_cases import case, other_columns, with_entries
+from scipy import sparse
 
 from plant_plugin.data.batches import Batches, TokenMarks
 from plant_plugin.data.tokens import TokenArrays
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.kernels import prior as prior_module
-from plant_plugin.networks.kernels.prior import PlantedRelevance
+from plant_plugin.networks.kernels.prior import Places, PlantedRelevance, PriorLookup, SparseTable, entries_of, room_for
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.training.guards import in_pieces
 
@@ -126,3 +128,36 @@ def test_a_network_without_a_prior_passes_over_marks() -> None:
     (with_marks,), (without,) = batches(0.5), batches(0.0)
     assert len(with_marks["mark_place"])
     assert torch.equal(plant(with_marks)["logits"], plant(without)["logits"])
+
+
+def test_chosen_labels_see_the_same_relevance_in_entries_and_in_the_table() -> None:
+    *_, prior, _ = case()
+    prior = with_entries(prior)
+    table, labels = PriorLookup(prior.dense(), prior.columns), torch.tensor([[3, 2, 3], [0, 6, 5], [1, 1, 4]])
+    assert (prior.dense() == 0).any()
+    expected = torch.stack([table.table[labels[row]][:, prior.columns[row]] for row in range(3)])
+    for lookup in (prior, table):
+        assert torch.equal(lookup.of_labels(labels), expected)
+        for document in range(3):
+            own = lookup.at(document, labels[document])
+            assert torch.equal(own.dense()[:, own.columns[0]], expected[document])
+
+
+def test_what_is_marked_at_a_position_is_added_to_its_relevance() -> None:
+    *_, prior, _ = case()
+    prior = with_entries(prior)
+    prior, labels = prior._replace(marks=other_columns(prior)), torch.tensor([[3, 2, 3], [0, 6, 5], [1, 1, 4]])
+    table = PriorLookup(prior.dense(), prior.columns, None, prior.marks)
+    of_types = [table.table[labels[row]] for row in range(3)]
+    expected = torch.stack([own[:, prior.columns[row]] + own[:, prior.marks[row]] for row, own in enumerate(of_types)])
+    for lookup in (prior, table):
+        torch.testing.assert_close(lookup.of_labels(labels), expected)
+        for document in range(3):
+            torch.testing.assert_close(lookup.at(document, labels[document]).everywhere()[:, 0], expected[document])
+
+
+def test_entries_of_a_block_by_hand() -> None:
+    rows = sparse.csr_array(np.array([[0.5, 0, 0], [0, 0, 0], [0.25, 0, 1.0]]))
+    table = SparseTable(lambda: rows.tocsc().T)
+    found = entries_of(table, Places.of(np.array([2, 0, 1, 0]), size=3), slice(1, 3), room_for(table, 2, 4))
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == [(1, 1, 0.25), (1, 3, 0.25), (1, 0, 1.0)]

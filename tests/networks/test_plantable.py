@@ -1,8 +1,7 @@
-"""What holds for every network of ours, and each one's formula written out."""
+"""The contract of planting, held by every network of ours."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,8 @@ from torch import Tensor, nn
 
 from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks import language_baselines
-from plant_plugin.networks.attention_head import HeadNetwork, LabelwiseHead
-from plant_plugin.networks.baselines import MultiResCNN, RealBatchNorm
-from plant_plugin.networks.language_baselines import CrossAttentionHead
-from plant_plugin.networks.plantable import Hidden, PlantableNetwork
+from plant_plugin.networks.attention_head import HeadNetwork
+from plant_plugin.networks.plantable import PlantableNetwork
 
 LABELS, WORDS, DIM = 5, 30, 6
 SMALL: dict[str, dict[str, Any]] = {
@@ -185,140 +181,6 @@ class TestEveryNetwork:
 
 def moved(parameter: nn.Parameter) -> bool:
     return parameter.grad is not None and bool(parameter.grad.any())
-
-
-def hidden_states(width: int) -> tuple[Hidden, Tensor]:
-    """Random states of two documents with a prior, and its relevance (L, B, T) written out."""
-    from plant_plugin.networks.kernels.prior import PriorLookup
-
-    torch.manual_seed(2)
-    mask = torch.arange(4) < torch.tensor([4, 2])[:, None]
-    prior = PriorLookup(torch.rand(LABELS, 3, dtype=torch.float64), torch.randint(0, 3, (2, 4)))
-    return Hidden(torch.randn(2, 4, width, dtype=torch.float64), mask, prior), prior.table[:, prior.columns]
-
-
-def softmax(scores: list[float]) -> list[float]:
-    total = sum(math.exp(score) for score in scores)
-    return [math.exp(score) / total for score in scores]
-
-
-@torch.no_grad()
-def literally(hidden: Hidden, score: Callable[[int, int, int], float], read: Callable[[int, Tensor], float]) -> Tensor:
-    """Logits (B, L): per document and label a softmax over real tokens and what the label reads from the mean."""
-    logits = torch.zeros(2, LABELS, dtype=torch.float64)
-    for document in range(2):
-        real = int(hidden.mask[document].sum())
-        for label in range(LABELS):
-            attention = softmax([score(document, label, token) for token in range(real)])
-            mean = sum(weight * hidden.states[document, token] for token, weight in enumerate(attention))
-            assert isinstance(mean, Tensor)
-            logits[document, label] = read(label, mean)
-    return logits
-
-
-@pytest.mark.parametrize("projection", [None, 3])
-def test_labelwise_head_is_the_formula_of_caml_and_laat(projection: int | None) -> None:
-    hidden, relevance = hidden_states(4)
-    head = LabelwiseHead(4, LABELS, projection, prior_strength=2.0).double()
-
-    def score(document: int, label: int, token: int) -> float:
-        state = hidden.states[document, token]
-        key = state if head.project is None else (head.project.weight @ state).tanh()
-        return float(head.query.weight[label] @ key + 2.0 * relevance[label, document, token])
-
-    def read(label: int, mean: Tensor) -> float:
-        return float(head.output.weight[label] @ mean + head.output.bias[label])
-
-    torch.testing.assert_close(head(hidden), literally(hidden, score, read))
-
-
-def test_the_first_weights_of_laat_are_as_narrow_as_asked() -> None:
-    torch.manual_seed(0)
-    head = LabelwiseHead(64, 64, 64, spread=0.03)
-    for linear in (head.project, head.query, head.output):
-        assert linear is not None
-        assert float(linear.weight.detach().std()) == pytest.approx(0.03, rel=0.1)
-
-
-@pytest.mark.parametrize("block_elements", [1, 40, 2**22])
-def test_cross_attention_head_is_the_formula_of_plm_ca(monkeypatch: pytest.MonkeyPatch, block_elements: int) -> None:
-    monkeypatch.setattr(language_baselines, "BLOCK_ELEMENTS", block_elements)
-    hidden, relevance = hidden_states(4)
-    head = CrossAttentionHead(4, LABELS, scale=0.5, prior_strength=2.0).double()
-    for parameter in (head.norm.weight, head.norm.bias):
-        nn.init.normal_(parameter)
-
-    def score(document: int, label: int, token: int) -> float:
-        key = head.key.weight @ hidden.states[document, token]
-        return float(head.label_embeddings[label] @ key / 0.5 + 2.0 * relevance[label, document, token])
-
-    def read(label: int, mean: Tensor) -> float:
-        value = head.value.weight @ mean + head.value.bias
-        centred = value - value.mean()
-        normal = centred / (centred.square().mean() + head.norm.eps).sqrt() * head.norm.weight + head.norm.bias
-        return float(head.output.weight[0] @ normal + head.output.bias[0])
-
-    logits = head(hidden)
-    torch.testing.assert_close(logits, literally(hidden, score, read))
-    everything = torch.arange(LABELS).expand(2, -1)
-    parameters = [parameter for parameter in head.parameters()]
-    for one, other in zip(
-        torch.autograd.grad(logits.square().sum(), parameters),
-        torch.autograd.grad(head.selected_logits(hidden, everything).square().sum(), parameters),
-        strict=True,
-    ):
-        torch.testing.assert_close(one, other)
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_multi_res_cnn_is_its_formula(training: bool) -> None:
-    torch.manual_seed(3)
-    network = MultiResCNN(
-        LABELS, torch.randn(WORDS, DIM), filter_sizes=[3, 5], num_filter_per_size=4, inner_sizes=[7], dropout=0.0
-    ).double()
-    for norm in (module for module in network.modules() if isinstance(module, nn.BatchNorm1d)):
-        nn.init.normal_(norm.weight)
-        nn.init.normal_(norm.bias)
-        nn.init.uniform_(norm.running_mean)
-        nn.init.uniform_(norm.running_var, 0.5, 2.0)
-    text = batch()["text"][:, :2]  # no padding: the textbook's modules know none
-    network.train(training)
-
-    def plain(states: Tensor, norm: RealBatchNorm) -> Tensor:
-        return norm.norm(states)
-
-    words = network.backbone.embedding(text).transpose(1, 2)
-    joined = []
-    state = {key: value.clone() for key, value in network.state_dict().items()}
-    for width, convolution, blocks in zip(
-        (3, 5), network.backbone.encoder.convolutions, network.backbone.encoder.blocks, strict=True
-    ):
-        states = nn.functional.conv1d(words, convolution.weight, convolution.bias, padding=width // 2).tanh()
-        for block in blocks:
-            inner = nn.functional.conv1d(states, block.first.weight, padding=width // 2)
-            left = nn.functional.conv1d(plain(inner, block.norms[0]).tanh(), block.second.weight, padding=width // 2)
-            short = plain(nn.functional.conv1d(states, block.shortcut.weight), block.norms[2])
-            states = (plain(left, block.norms[1]) + short).tanh()
-        joined.append(states)
-    network.load_state_dict(state)  # training moved the running means
-    expected = torch.cat(joined, dim=1).transpose(1, 2)
-    given = {"text": text, "length": torch.tensor([2, 2, 2])}
-    torch.testing.assert_close(network.encode(given).states, expected)
-    assert expected.shape == (3, 2, 8)
-
-
-def test_batch_norm_counts_real_tokens_only_and_survives_a_single_one() -> None:
-    norm = RealBatchNorm(2).train()
-    real = torch.tensor([[True, True, False], [True, False, False]])
-    states = torch.randn(2, 2, 3)
-    found = norm(states, real)
-    tokens = states.transpose(1, 2)[real]
-    expected = (tokens - tokens.mean(0)) / (tokens.var(0, unbiased=False) + norm.norm.eps).sqrt()
-    torch.testing.assert_close(found.transpose(1, 2)[real], expected)
-    assert not found.transpose(1, 2)[~real].any()
-    one = norm(states[1:, :, :1], real[1:, :1])
-    means = (states[1, :, 0] - norm.norm.running_mean) / (norm.norm.running_var + norm.norm.eps).sqrt()
-    torch.testing.assert_close(one[0, :, 0], means)
 
 
 @pytest.mark.parametrize(

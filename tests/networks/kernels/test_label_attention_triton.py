@@ -1,40 +1,23 @@
-"""The Triton kernels against the plain formulas: in Triton's interpreter on a CPU, on a GPU where marked ``gpu``."""
+"""Label attention in Triton against the plain formula: in Triton's interpreter, and on a GPU where marked ``gpu``."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
+from triton_cases import GPU, INTERPRETED, ON_BOTH, SIZES, case
 
-from plant_plugin.networks.kernels import ranking_loss as ranking_loss_module
-from plant_plugin.networks.kernels import triton_choice
-from plant_plugin.networks.kernels.label_attention import label_attention_logits, label_attention_reference
+from plant_plugin.networks.kernels import label_attention_triton
+from plant_plugin.networks.kernels.label_attention import label_attention_reference
 from plant_plugin.networks.kernels.prior import PriorLookup
-from plant_plugin.networks.kernels.ranking_loss import ranking_loss_reference
 
-pytest.importorskip("triton", reason="Triton is not installed: pip install -e '.[gpu]'")
-if os.environ.get("TRITON_INTERPRET") != "1" and not torch.cuda.is_available():
-    pytest.skip("without a GPU these need TRITON_INTERPRET=1", allow_module_level=True)
-
-from plant_plugin.networks.kernels import label_attention_triton, ranking_loss_triton
-
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-GPU = pytest.param(
-    "cuda",
-    marks=[
-        pytest.mark.gpu,
-        pytest.mark.skipif(INTERPRETED or not torch.cuda.is_available(), reason="needs a GPU and no interpreter"),
-    ],
-)
-ON_BOTH = pytest.mark.parametrize(
-    "device", [pytest.param("cpu", marks=pytest.mark.skipif(not INTERPRETED, reason="runs on the GPU instead")), GPU]
-)
+pytestmark = pytest.mark.usefixtures("nan_in_new_tensors")
 NARROW = {torch.float64: 1e-11, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 4e-3}
 
 
@@ -45,43 +28,6 @@ def _small_tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     if callspec is not None and callspec.params.get("device") == "cpu":
         small = label_attention_triton.Tiles(16, 16, 16, 4)
         monkeypatch.setattr(label_attention_triton.Tiles, "of", lambda *_: small)
-        monkeypatch.setattr(ranking_loss_triton, "BETTER", 2)
-        monkeypatch.setattr(ranking_loss_triton, "OTHERS", 4)
-
-
-@pytest.fixture(autouse=True)
-def _poisoned() -> Iterator[None]:
-    """New tensors hold NaN until they are written, so that nothing passes by memory that happens to be zero."""
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    yield
-    torch.use_deterministic_algorithms(False)
-
-
-def case(
-    device: str,
-    kind: torch.dtype,
-    shape: tuple[int, int, int, int],
-    widths: tuple[int, int],
-    lengths: list[int],
-    planted: bool = True,
-) -> tuple:
-    """Arguments of the label attention for B, A, T, L, the widths of keys and values, and documents' lengths."""
-    (batch, heads, positions, labels), (key_width, value_width) = shape, widths
-    generator = torch.Generator().manual_seed(0)
-
-    def made(*size: int) -> Tensor:
-        numbers = torch.randn(*size, generator=generator, dtype=torch.float64) / size[-1] ** 0.25
-        return numbers.to(device, kind).requires_grad_()
-
-    queries, keys = made(labels, heads, key_width), made(batch, positions, heads, key_width)
-    values, outputs = made(batch, positions, heads, value_width), made(labels, heads, value_width)
-    mask = torch.arange(positions) < torch.tensor(lengths)[:, None]
-    prior = strength = None
-    if planted:
-        columns = torch.randint(0, 7, (batch, positions), generator=generator).to(device)
-        table = torch.rand(labels, 7, generator=generator, dtype=torch.float64).to(device, kind)
-        prior, strength = PriorLookup(table, columns), made(labels, heads)
-    return queries, keys, values, outputs, mask.to(device), prior, strength
 
 
 def values_and_gradients(way: Callable[..., Tensor], parts: tuple) -> list[Tensor]:
@@ -119,9 +65,6 @@ def assert_as_the_reference(parts: tuple, products: torch.dtype, block_elements:
         assert one.dtype == parts[0].dtype
         scale = other.abs().max()
         torch.testing.assert_close(one.double() / scale, other / scale, atol=NARROW[products], rtol=0)
-
-
-SIZES = {"cpu": ((2, 2, 19, 17), (20, 5), [19, 6]), "cuda": ((3, 3, 150, 200), (100, 72), [150, 1, 70])}
 
 
 @ON_BOTH
@@ -208,79 +151,6 @@ def test_attention_of_more_labels_and_types_than_32_bits_count(device: str) -> N
         wide = [part.double() for part in (queries[-last:], keys, values, outputs[-last:])]
         expected = label_attention_reference(*wide, mask, end, strength[-last:].double())
     torch.testing.assert_close(found[:, -last:].double(), expected, atol=3e-2, rtol=3e-2)
-
-
-def ranking_case(device: str, rows: int, tokens: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Ties in both, a label without any relevant token, padding also between tokens."""
-    generator = torch.Generator().manual_seed(1)
-    kind = torch.float64 if device == "cpu" else torch.float32
-    scores = torch.randn(2, rows, tokens, generator=generator, dtype=kind)
-    scores = torch.where(torch.rand(scores.shape, generator=generator) < 0.3, scores.round(), scores)
-    steps = tokens // 2  # few enough for ties, and more than the best tokens have
-    relevance = (torch.rand(scores.shape, generator=generator, dtype=kind) * steps).round() / steps
-    relevance[:, 1] = 0
-    mask = torch.rand(2, tokens, generator=generator) < 0.8
-    mask[:, 0] = True
-    return scores.to(device).requires_grad_(), relevance.to(device), mask.to(device)
-
-
-@ON_BOTH
-@pytest.mark.parametrize(("pairs", "k"), [("within", 5), ("within", 10_000), ("top_vs_all", 3)])
-def test_ranking_loss_and_its_gradient(device: str, pairs: str, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking_loss_module, "ranking_rows", ranking_loss_triton.ranking_rows)
-    tokens = 9 if device == "cpu" else 150
-    monkeypatch.setattr(ranking_loss_triton, "ELEMENTS_AT_ONCE", 4 * tokens)  # documents share a block of rows
-    scores, relevance, mask = ranking_case(device, 3, tokens)
-    arriving = torch.rand(2, 3, device=device, dtype=scores.dtype)
-    expected = ranking_loss_reference(scores, relevance, mask, k, pairs)
-    (expected_gradient,) = torch.autograd.grad(expected, scores, arriving)
-    found = ranking_loss_module._RankingLoss.apply(scores, relevance, mask, k, pairs)
-    (found_gradient,) = torch.autograd.grad(found, scores, arriving)
-    assert expected[:, 1].abs().max() == 0
-    assert expected[:, 0].min() > 0
-    tolerance = 1e-12 if device == "cpu" else 1e-5
-    torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
-    torch.testing.assert_close(found_gradient, expected_gradient, atol=tolerance, rtol=tolerance)
-
-
-@ON_BOTH
-def test_ranking_loss_of_scores_far_apart(device: str) -> None:
-    # a pair of tokens for each difference x of scores: the loss is (1 − 1/log2 3) · log2(1 + e^−x)
-    differences = torch.tensor([-90.0, 0.0, 12.0, 80.0], device=device)
-    scores = torch.stack([differences, torch.zeros_like(differences)], dim=-1)
-    relevance = torch.tensor([1.0, 0.0], device=device).expand(4, 2).contiguous()
-    real = torch.ones(1, 2, dtype=torch.bool, device=device)
-    losses, gradients = ranking_loss_triton.ranking_rows(scores, relevance, real, 5, False)
-    by_hand = torch.tensor([47.921023, 0.36907025, 3.2715115e-06, 9.6100362e-36], device=device)
-    torch.testing.assert_close(losses, by_hand, atol=0 if device == "cpu" else 3e-7, rtol=1e-6)
-    torch.testing.assert_close(gradients[:, 0], -gradients[:, 1], atol=0, rtol=0)
-
-
-def test_ranking_loss_of_no_rows() -> None:
-    for rows, tokens in ((0, 4), (3, 0)):
-        empty = torch.zeros(rows, tokens)
-        losses, gradients = ranking_loss_triton.ranking_rows(
-            empty, empty, torch.ones(1, tokens, dtype=torch.bool), 5, False
-        )
-        assert (losses.tolist(), gradients.shape) == ([0.0] * rows, (rows, tokens))
-
-
-@pytest.mark.parametrize("device", [GPU])
-@pytest.mark.parametrize("choice", triton_choice.CHOICES)
-def test_a_chosen_way_gives_the_numbers_of_a_cpu(device: str, choice: str) -> None:
-    parts = case("cpu", torch.float32, *SIZES["cuda"])
-    scores, relevance, mask = (part.detach() for part in ranking_case("cuda", 3, 150))
-    *operands, prior, strength = (part.to(device) if isinstance(part, Tensor) else part for part in parts)
-    moved = PriorLookup(prior.table.to(device), prior.columns.to(device))
-    try:
-        triton_choice.choose(choice)
-        logits = label_attention_logits(*operands, moved, strength)
-        loss = ranking_loss_module.ranking_loss(scores, relevance, mask, 10)
-    finally:
-        triton_choice.choose("auto")
-    torch.testing.assert_close(logits.cpu(), label_attention_logits(*parts), atol=1e-4, rtol=1e-4)
-    expected = ranking_loss_module.ranking_loss(scores.cpu(), relevance.cpu(), mask.cpu(), 10)
-    torch.testing.assert_close(loss.cpu(), expected, atol=1e-5, rtol=1e-5)
 
 
 COMPILES = Path(__file__).with_name("compile_triton_kernels.py")

@@ -1,0 +1,41 @@
+"""The head of PLM-CA against its formula."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from literal_heads import LABELS, hidden_states, literally
+from torch import Tensor, nn
+
+from plant_plugin.networks import language_baselines
+from plant_plugin.networks.language_baselines import CrossAttentionHead
+
+
+@pytest.mark.parametrize("block_elements", [1, 40, 2**22])
+def test_cross_attention_head_is_the_formula_of_plm_ca(monkeypatch: pytest.MonkeyPatch, block_elements: int) -> None:
+    monkeypatch.setattr(language_baselines, "BLOCK_ELEMENTS", block_elements)
+    hidden, relevance = hidden_states(4)
+    head = CrossAttentionHead(4, LABELS, scale=0.5, prior_strength=2.0).double()
+    for parameter in (head.norm.weight, head.norm.bias):
+        nn.init.normal_(parameter)
+
+    def score(document: int, label: int, token: int) -> float:
+        key = head.key.weight @ hidden.states[document, token]
+        return float(head.label_embeddings[label] @ key / 0.5 + 2.0 * relevance[label, document, token])
+
+    def read(label: int, mean: Tensor) -> float:
+        value = head.value.weight @ mean + head.value.bias
+        centred = value - value.mean()
+        normal = centred / (centred.square().mean() + head.norm.eps).sqrt() * head.norm.weight + head.norm.bias
+        return float(head.output.weight[0] @ normal + head.output.bias[0])
+
+    logits = head(hidden)
+    torch.testing.assert_close(logits, literally(hidden, score, read))
+    everything = torch.arange(LABELS).expand(2, -1)
+    parameters = [parameter for parameter in head.parameters()]
+    for one, other in zip(
+        torch.autograd.grad(logits.square().sum(), parameters),
+        torch.autograd.grad(head.selected_logits(hidden, everything).square().sum(), parameters),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other)
