@@ -30,6 +30,7 @@ from plant_plugin.serving.questions import PredictQuestion
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PROSE = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md", ROOT / "benchmarks" / "FINDINGS.md"]
 LANGUAGES = ("sh", "python", "yaml", "text")
 LONG = "long"
 SNIPPET = re.compile(r'--8<-- "(?P<path>[^"]+)"')
@@ -73,6 +74,15 @@ def blocks(page: Path) -> Iterator[Block]:
             assert found is not None, f"{page.name}:{number}: a fence with neither a language nor a title"
             opened, inside = (number, found), []
     assert opened is None, f"{page.name} ends inside a block"
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """The paragraphs of a page, each item of a list by itself: no blocks, tables, headings and comments."""
+    text = re.sub(r"^```.*?^```$|<!--.*?-->", "\n", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^[ ]*[|#].*$", "", text, flags=re.MULTILINE)
+    for part in re.split(r"\n\s*\n|\n(?=[ ]*(?:[-*]|\d+\.) )", text):
+        if part.strip():
+            yield " ".join(part.split())
 
 
 def parse(command: click.Command, arguments: list[str], name: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import documentation
 import mimic_table
 import pytest
-from documentation import DOCS, LANGUAGES, LONG, PAGES, ROOT, Block, blocks, check, follow
+from documentation import DOCS, LANGUAGES, LONG, PAGES, PROSE, ROOT, Block, blocks, check, follow, paragraphs
 from made_up_hospital import write_hospital
 
 from plant_plugin.commands.configurations import text_of
@@ -30,6 +30,7 @@ made_up_notes = pytest.importorskip("made_up_notes", reason="examples/ lies in a
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation lies in a checkout only")
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+MOST_WORDS = 90  # of a paragraph
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)")
 
 
@@ -171,6 +172,17 @@ def test_heads_of_mimic_configurations_are_commands_that_exist(name: str) -> Non
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.stem)
+def test_paragraphs_are_short(page: Path) -> None:
+    lengths = {part[:60]: len(part.split()) for part in paragraphs(page.read_text(encoding="utf-8"))}
+    assert {start: words for start, words in lengths.items() if words > MOST_WORDS} == {}
+
+
+def test_a_page_is_split_into_paragraphs() -> None:
+    text = "# Head\none\ntwo\n\n- three\n  four\n- five\n\n| a | b |\n<!-- six\n\nseven -->\n```sh\neight\n```\nten\n"
+    assert list(paragraphs(text)) == ["one two", "- three four", "- five", "ten"]
 
 
 def test_metrics_page_names_every_metric() -> None:
