@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PER_DOCUMENT = "per_document.npz"  # beside result.json: what the tests of `plant compare` need
-LEFT_OUT = ("truncated", "planted_scores", "refit")  # of a result, where they are empty
+LEFT_OUT = ("changed", "truncated", "planted_scores", "refit")  # of a result, where they are empty
+PATHS = ("_file", "_dir", "_path", "resume", "go_on_from", "registry")  # endings of keys that name files
 # What can change a number. Read from package metadata: nothing is imported for it.
 PACKAGES = (
     "plant-plugin", "libmultilabel", "torch", "lightning", "torchmetrics", "transformers", "peft", "bitsandbytes",
@@ -65,6 +66,7 @@ class Result(TypedDict, total=False):
 
     dataset: str
     config: str | None  # its name
+    changed: dict[str, object]  # its keys that are not at their defaults, without paths
     model: str | None  # e.g. ``PLANT`` or ``linear-1vsrest``
     strategy: str | None
     seed: int | None
@@ -108,6 +110,15 @@ class Scored:
     truncated: dict[str, float] = field(default_factory=dict)
     planted_scores: dict[str, float] = field(default_factory=dict)
     strategy: str = "libmultilabel"  # trained as LibMultiLabel trains
+
+
+def without_paths(keys: Mapping[str, object]) -> dict[str, object]:
+    """Leave out of a configuration's keys those that say where files lie, in its blocks too."""
+    return {
+        name: without_paths(value) if isinstance(value, Mapping) else value
+        for name, value in keys.items()
+        if not name.endswith(PATHS) and not (isinstance(value, str) and os.path.isabs(value))
+    }
 
 
 def label_counts(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
@@ -204,6 +215,7 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
     told: Result = {
         "dataset": dataset_name(settings),
         "config": run.config_name,
+        "changed": without_paths(run.changed),
         "model": scored.model,
         "strategy": scored.strategy,
         "seed": settings.seed,

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from plant_plugin.errors import PlantError
@@ -39,7 +40,8 @@ class Run:
     asked: Mapping[str, object]  # the configuration as it was given, for `logs.json`
     config_name: str
     config_hash: str  # of everything that its result depends on
-    command: str  # what a user types to go on with the run
+    changed: Mapping[str, object] = MappingProxyType({})  # keys of the configuration that are not at their defaults
+    command: str  # what a user types to resume the run
     stop_asked = False  # SIGTERM has come
     measure_stage: Callable[[Any], None] | None = None  # what is done with a stage's module in the place of training it
     stops_itself = False  # what is running looks at `stop_asked` and ends by itself, its state saved

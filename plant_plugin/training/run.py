@@ -33,6 +33,7 @@ from plant_plugin.training.devices import device_of, first_before_others, from_f
 from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.inputs import Inputs, mark_tokens
+from plant_plugin.training.loggers import logger_of
 from plant_plugin.training.memory import limited_memory
 from plant_plugin.training.prepare import Encoded, prepare
 from plant_plugin.training.scoring import Scoring, tune_thresholds, validation_logits
@@ -151,7 +152,7 @@ def _one_process(config: Config, tests: bool) -> Result:
     config = from_first(lambda: config)
     config = replace(config, silent=config.silent or not is_first())
     record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=is_first())
-    record.config_name, record.config_hash = config.config_name, config.hash()
+    record.config_name, record.config_hash, record.changed = config.config_name, config.hash(), config.changed()
     try:
         registry.use(config.registry)  # in a process that was started for this run
         if config.linear or not registry.get("networks", config.model_name).ours:
@@ -168,14 +169,14 @@ def _one_process(config: Config, tests: bool) -> Result:
 def _guarded(config: Config, run: Run, stages: Stages) -> Result:
     """Train, or test, where a stop, a full disk and an earlier end of the same run are provided for."""
     triton_choice.choose(config.kernels)
-    run.asked, run.config_hash, thresholds = config.as_dict(), config.hash(), None
+    run.asked, run.config_hash, run.changed, thresholds = config.as_dict(), config.hash(), config.changed(), None
     run.command = resume.command(str(config.config_path or config.config_name), run.resumed_from)
     with contextlib.ExitStack() as stack:
         stack.enter_context(resume.sigterm_stops(run))
         if not config.eval:
             stack.enter_context(resume.full_disk_resumes(run))
         if is_first():
-            run.metrics = stack.enter_context(contextlib.closing(MetricLog(config, run.folder)))
+            run.metrics = stack.enter_context(contextlib.closing(MetricLog(run.folder, logger_of(config, run.folder))))
             warn_of_slow_bf16(config.precision, device_of(config.cpu))
         if not config.eval and from_first(lambda: resume.has_ended(run, run.config_hash, resumed=bool(config.resume))):
             run.log("this run has ended before; these are its results")

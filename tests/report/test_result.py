@@ -17,6 +17,7 @@ from plant_plugin.report.result import (
     labels_outside,
     save_result,
     versions,
+    without_paths,
     write_predictions,
 )
 
@@ -80,6 +81,12 @@ def test_what_is_empty_is_left_out_but_for_the_epochs_of_a_second_training(tmp_p
     assert found["truncated"] == {"test": 0.5}
     assert found["refit"] == {"documents": "train+val", "epochs": {}}
     assert "planted_scores" not in found
+
+
+def test_changed_keys_say_nothing_of_where_files_lie() -> None:
+    network = {"embed_dim": 32, "lm_weight": "/home/me/bert"}
+    keys = {"training_file": "train.txt", "seed": 1, "evidence": {"val_file": "a.tsv", "prior": 2}, "network": network}
+    assert without_paths(keys) == {"seed": 1, "evidence": {"prior": 2}, "network": {"embed_dim": 32}}
 
 
 def test_peak_memory_as_one_number(tmp_path: Path) -> None:

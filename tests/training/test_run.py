@@ -47,6 +47,8 @@ def test_plant_learns_writes_everything_and_the_checkpoint_gives_the_same_number
     assert result["metrics"]["P@1"] > 0.8
     assert result["strategy"] == "plant"
     assert result == read_result(folder / "result.json")
+    assert result["changed"]["stage2"]["epochs"] == config.stage2.epochs  # and no path
+    assert "/" not in str(result["changed"])
     assert {"read", "tokens", "relevance", "stage1", "stage2", "test", "total"} <= set(result["time_s"])
     logs = read(config.log_path)
     assert len(logs["val"]) == 3

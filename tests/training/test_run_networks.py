@@ -129,7 +129,7 @@ def test_stage_1_teaches_the_attention_and_leaves_the_readout(made: Made, tmp_pa
         return float((attention * own).sum(dim=1)[own.any(dim=1)].mean())
 
     start = share_of_signs()
-    record.metrics = MetricLog(config, record.folder)
+    record.metrics = MetricLog(record.folder)
     record.config_hash = config.hash()
     run_stage1(network, Inputs(documents, relevance), config, record)
     assert share_of_signs() > 2 * start
