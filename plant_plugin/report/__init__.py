@@ -1,4 +1,4 @@
-"""A run's folder and clock, what it leaves behind, and tables of several runs.
+"""A run's folder and clock, its results and logs, and tables of several runs.
 
 May import: ``data``, ``config``, ``evaluation``.
 Begin with :mod:`plant_plugin.report.result`.

@@ -1,4 +1,4 @@
-"""A trained model behind HTTP: what ``plant serve`` runs.
+"""A trained model over HTTP: the server of ``plant serve``.
 
 May import: ``model`` and the rooms below it.
 Begin with :mod:`plant_plugin.serving.app`.
