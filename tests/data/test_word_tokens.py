@@ -154,3 +154,16 @@ def test_embedding_rows_as_libmultilabel(tmp_path: Path) -> None:
         ours = vectors(WordTokens.build(TEXTS), tmp_path / "v", normalize=normalize)
         known = [row for row in range(len(theirs)) if row != 1]  # <unk> is random in both
         torch.testing.assert_close(ours[known], theirs[known])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=40), st.integers(0, 12))
+def test_places_of_words_are_those_of_the_encoded_tokens(text: str, longest: int) -> None:
+    words = ["<pad>", "<unk>", *sorted(set(words_of(text)))]
+    tokens = WordTokens(words)
+    spans = tokens.spans(text, longest)
+    ids = tokens.encode([text], longest).ids.tolist()
+    assert len(spans) == len(ids)
+    assert all(
+        number == tokens.id_of.get(text[slice(*span)].lower(), 1) for number, span in zip(ids, spans, strict=True)
+    )

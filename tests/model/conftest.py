@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exporting import export
 from made_up_task import made_config, write_language_model, write_splits
 
+from plant_plugin import Predictor
 from plant_plugin.report.run import Run
 from plant_plugin.training.build import build_network, plant_relevance, save
 from plant_plugin.training.inputs import Inputs
@@ -51,3 +53,17 @@ def untrained(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
         return record.folder
 
     return made
+
+
+@pytest.fixture(scope="module")
+def predictor(trained: Path) -> Predictor:
+    return Predictor.load(trained, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def exported(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that ``plant export`` makes of the trained model."""
+    out = tmp_path_factory.mktemp("hub") / "model"
+    done = export(trained, out, "--language", "en")
+    assert done.exit_code == 0, done.output
+    return out

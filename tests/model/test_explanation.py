@@ -10,29 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from rich.console import Console
 from test_predictor import NETWORKS
 
 from plant_plugin import Predictor
 from plant_plugin.data.subword_tokens import SubwordTokens
-from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import ConfigError
 from plant_plugin.model import explanation as module
 from plant_plugin.model import word_strength
 from plant_plugin.model.formats import as_dictionary, print_explanation
 from plant_plugin.model.manifest import write_manifest
-from plant_plugin.model.passages import EvidenceRule, passages
-from plant_plugin.model.word_strength import words_of_tokens
 from plant_plugin.relevance.terms import Terms
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x neverseen\tsign3x filler4"
-
-
-@pytest.fixture(scope="module")
-def predictor(trained: Path) -> Predictor:
-    return Predictor.load(trained, device="cpu")
 
 
 @pytest.mark.parametrize("name", [*NETWORKS, "with planted scores"])
@@ -138,19 +128,6 @@ def test_a_network_of_your_own_shows_its_attention(
         hidden.explain(NOTE, ["L1"])
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.text(max_size=40), st.integers(0, 12))
-def test_places_of_words_are_those_of_the_encoded_tokens(text: str, longest: int) -> None:
-    words = ["<pad>", "<unk>", *sorted({run.lower() for run in re.findall(r"\w+", text) if not run.isnumeric()})]
-    tokens = WordTokens(words)
-    spans = tokens.spans(text, longest)
-    ids = tokens.encode([text], longest).ids.tolist()
-    assert len(spans) == len(ids)
-    assert all(
-        number == tokens.id_of.get(text[slice(*span)].lower(), 1) for number, span in zip(ids, spans, strict=True)
-    )
-
-
 def test_places_of_subwords_are_those_of_the_encoded_tokens(task: Path) -> None:
     tokens = SubwordTokens(task / "bert")
     for longest in (4, 100):
@@ -159,33 +136,6 @@ def test_places_of_subwords_are_those_of_the_encoded_tokens(task: Path) -> None:
         for number, (start, end) in zip(ids, spans, strict=True):
             if tokens.token(number) not in ("[UNK]", "[CLS]", "[SEP]"):
                 assert NOTE[start:end] == tokens.token(number).removeprefix("##")
-
-
-def test_subwords_are_joined() -> None:
-    text = "Über-große  hyper_tension, x"
-    spans = [(0, 0), (0, 2), (2, 4), (4, 5), (5, 10), (10, 17), (17, 25), (25, 26), (26, 28), (0, 0)]
-    words = words_of_tokens(text, spans)  # (10, 17) and (26, 28) hold the spaces before them
-    assert [text[start:end] for start, end in words.spans] == ["Über", "-", "große", "hyper_tension", ",", "x"]
-    assert words.of_token.tolist() == [-1, 0, 0, 1, 2, 3, 3, 4, 5, -1]
-    summed, elsewhere = words.summed(np.arange(10, dtype=np.float32))
-    assert summed.tolist() == [3, 3, 4, 11, 7, 8]
-    assert elsewhere == 9
-    assert words.highest(np.arange(10, dtype=np.float32)).tolist() == [2, 3, 4, 6, 7, 8]
-
-
-def test_passages_join_neighbours_and_leave_out_what_is_faint_or_speaks_against() -> None:
-    text = " ".join(f"w{place:02}" for place in range(40))
-    spans = np.array([(4 * place, 4 * place + 3) for place in range(40)])
-    strength = np.zeros(40, dtype=np.float32)
-    strength[[3, 6, 20, 30, 33, 34, 38]] = [1.0, 0.5, 2.0, -3.0, 0.25, 0.5, 0.09]
-    found = passages(text, spans, strength, EvidenceRule())
-    assert [(text[one.start : one.end], one.score) for one in found] == [
-        ("w20", 2.0),
-        ("w03 w04 w05 w06", 1.5),
-        ("w33 w34", 0.75),
-    ]
-    assert found[1].before == "w00 w01 w02 "
-    assert found[0].after == " w21 w22 w23 w24 w25 w26"
 
 
 def test_a_text_is_read_once_for_all_labels(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,11 +21,6 @@ from plant_plugin.model.faithfulness import SHARES, faithfulness, measure, proba
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x filler7 filler8"
 
 
-@pytest.fixture(scope="module")
-def predictor(trained: Path) -> Predictor:
-    return Predictor.load(trained, device="cpu")
-
-
 def texts_of(task: Path) -> list[str]:
     return [line.split("\t")[1].strip() for line in (task / "test.txt").read_text().splitlines()]
 

@@ -11,22 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-import torch
 from click.testing import CliRunner, Result
 from made_up_task import evidence_of, made_config, write_spans
-from test_predictor import NETWORKS
 
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
-from plant_plugin.errors import CheckpointError, DataError
+from plant_plugin.errors import DataError
 from plant_plugin.evaluation.plausibility import MEASURES
-from plant_plugin.model.passages import EVIDENCE_THRESHOLD, EvidenceRule, read_rule, strong_runs, write_rule
-from plant_plugin.model.plausibility import chosen_rule, marked_pairs, plausibility
-from plant_plugin.model.word_strength import all_words, linear_strengths, phrase_strengths, word_strengths
-from plant_plugin.relevance.linear import LinearModel
-from plant_plugin.relevance.phrases import PlantedPhrases
-from plant_plugin.relevance.ridge import RidgeOptions
+from plant_plugin.model.passages import EVIDENCE_THRESHOLD
+from plant_plugin.model.plausibility import marked_pairs, plausibility
+from plant_plugin.model.word_strength import word_strengths
 from plant_plugin.report.logs import write_log_config
 from plant_plugin.training.run import run as train
 
@@ -41,11 +35,6 @@ def marked(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{split}.txt").write_bytes((task / f"{split}.txt").read_bytes())
         write_spans(folder / f"{split}_evidence.tsv", evidence_of(task / f"{split}.txt")[1])
     return folder
-
-
-@pytest.fixture(scope="module")
-def predictor(trained: Path) -> Predictor:
-    return Predictor.load(trained, device="cpu")
 
 
 def test_every_order_of_the_words(predictor: Predictor) -> None:
@@ -70,60 +59,7 @@ def test_every_order_of_the_words(predictor: Predictor) -> None:
         assert found[order][1].argmax() == 5, order
 
 
-def test_linear_strengths_sum_to_the_linear_score(predictor: Predictor) -> None:
-    planted = predictor.model.planted_scores
-    assert planted is not None
-    _, found = word_strengths(predictor, NOTE, [3, 5])
-    scores = planted.linear.scores_of(planted.linear.features([NOTE]))[0, [3, 5]]
-    np.testing.assert_allclose(found["linear"].sum(axis=1), scores, atol=1e-6)
-
-
-def test_words_that_are_read_twice_are_found_where_they_stand() -> None:
-    options = RidgeOptions(model="ridge", min_documents=1, word_letters=4)
-    labels = sp.csr_array(np.eye(3, dtype=np.float32))
-    linear = LinearModel.fit(["nursing a nurse", "reading books", "2019"], labels, options)
-    text = "Nurses read in 20191, 2019"
-    words = all_words(text, [])
-    found = linear_strengths(linear, text, words.spans, [0, 1, 2])
-    np.testing.assert_allclose(found.sum(axis=1), linear.scores_of(linear.features([text]))[0], atol=1e-6)
-    assert [text[start:end] for start, end in words.spans[found.argmax(axis=1)]] == ["Nurses", "read", "2019"]
-
-
-def test_phrases_give_their_words_what_they_add() -> None:
-    texts = ["dull pain in the left foot", "sharp pain in the right foot", "a cough", "well", "fine"]
-    labels = sp.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 0], [0, 0]], np.float32))
-    evidence = [{"P": [(0, 9)]}, {"P": [(0, 10)]}, {"C": [(2, 7)]}, {}, {}]
-    phrases = PlantedPhrases.fit(texts, labels, evidence, ["P", "C"])
-    text = "dull pain and a cough"
-    words = all_words(text, [])
-    found = phrase_strengths(list(phrases.matches(text)), words.spans, [1, 0])
-    assert [text[start:end] for start, end in words.spans[found[0] > 0]] == ["cough"]
-    assert [text[start:end] for start, end in words.spans[found[1] > 0]] == ["dull", "pain"]
-    np.testing.assert_allclose(found.max(axis=1), phrases.scores([text])[0, [1, 0]], rtol=1e-6)
-
-
 # over one table of embedded words; the first PLANT looks words up in several, and so has no such row
-@pytest.mark.parametrize("name", [name for name in NETWORKS if not name.startswith(("PLM", "PLANTL2R"))])
-def test_gradient_times_input_is_the_gradient(untrained: Callable[..., Path], name: str) -> None:
-    predictor = Predictor.load(untrained(model_name=name, network_config=dict(NETWORKS[name])), device="cpu")
-    network = predictor.network.double()
-    embedding = network.backbone.embedding
-    assert isinstance(embedding, torch.nn.Embedding)
-    text = "sign1x filler2 sign4x"
-    _, found = word_strengths(predictor, text, [1, 4])
-    ids = predictor.model.tokens.encode([text], 10).ids
-    for place, token in enumerate(ids):
-        start = embedding.weight.data[token].clone()
-        logits = []
-        for step in (1 + 1e-5, 1 - 1e-5):
-            embedding.weight.data[token] = start * step
-            batch = {"text": torch.from_numpy(ids.astype(np.int64))[None], "length": torch.tensor([len(ids)])}
-            with torch.no_grad():
-                network.fold()
-                logits.append(network(batch)["logits"][0, [1, 4]])
-        embedding.weight.data[token] = start
-        slope = ((logits[0] - logits[1]) / 2e-5).numpy()
-        np.testing.assert_allclose(found["gradient × input"][:, place], slope, atol=1e-5, rtol=1e-3)
 
 
 def test_the_words_of_labels_are_found(predictor: Predictor, task: Path) -> None:
@@ -209,34 +145,6 @@ def test_pairs_that_cannot_be_measured(predictor: Predictor) -> None:
     assert pairs.marked[0].tolist() == [True, False]
     with pytest.raises(DataError, match="no document has evidence"):
         marked_pairs(predictor, texts[1:], marked[1:])
-
-
-def test_passages_follow_the_rule_of_validation(trained: Path, task: Path, tmp_path: Path) -> None:
-    predictor = Predictor.load(trained, device="cpu")
-    assert predictor.evidence_rule == EvidenceRule()
-    rule = chosen_rule(marked_pairs(predictor, *evidence_of(task / "valid.txt")))
-    assert rule.words is None
-    assert 0 < rule.share <= 1
-    predictor.evidence_rule = rule
-    [evidence] = predictor.explain("filler1 sign3x filler2 filler4 filler5 sign3x filler7", ["L3"]).labels
-    assert {(passage.start, passage.end) for passage in evidence.passages} == {(8, 14), (39, 45)}
-    assert write_rule(tmp_path, rule) == tmp_path / EVIDENCE_THRESHOLD
-    assert read_rule(tmp_path) == rule
-    (tmp_path / EVIDENCE_THRESHOLD).write_text("{")
-    with pytest.raises(CheckpointError, match="torn"):
-        read_rule(tmp_path)
-
-
-def test_runs_of_strong_words() -> None:
-    strength = np.array([0.5, 0.0, 1.0, -3.0, 0.2, 0.5])
-    for rule, runs in (
-        (EvidenceRule(share=0.5, gap=1, words=None), [[0], [2], [5]]),
-        (EvidenceRule(share=0.5, gap=2, words=None), [[0, 2], [5]]),
-        (EvidenceRule(share=0.1, gap=2, words=None), [[0, 2, 4, 5]]),
-        (EvidenceRule(share=0.1, gap=1, words=2), [[0], [2]]),
-    ):
-        assert [run.tolist() for run in strong_runs(strength, rule)] == runs
-    assert strong_runs(np.zeros(3), EvidenceRule(share=0.01)) == []
 
 
 def command(*arguments: str) -> Result:

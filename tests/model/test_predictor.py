@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import doctest
-import json
 import math
-import shutil
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -18,9 +16,9 @@ from made_up_task import LABELS
 import plant_plugin
 from plant_plugin import Predictor
 from plant_plugin.config import registry
-from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.errors import ConfigError
 from plant_plugin.model import predictor as predictor_module
-from plant_plugin.model.trained import CHUNK_BATCHES, probability
+from plant_plugin.model.trained import CHUNK_BATCHES
 
 PRIOR = {"planted_prior": "additive"}
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -170,44 +168,6 @@ def test_names(trained: Path) -> None:
     predictor = Predictor.load(trained, device="cpu", names={"L1": "the first"}.get)
     found = predictor.predict(["sign1x sign2x"], top=2)[0].labels
     assert {one.label: one.name for one in found} == {"L1": "the first", "L2": None}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [({"hashes": None}, "hashes"),
-     ({"max_seq_length": -3}, "max_seq_length should be"), ({"max_seq_length": 0}, "max_seq_length should be")],
-)  # fmt: skip
-def test_a_folder_with_an_impossible_value(
-    change: dict[str, object], message: str, trained: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "other"
-    shutil.copytree(trained, folder)
-    content = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**content, **change}))
-    with pytest.raises(CheckpointError, match=message):
-        Predictor.load(folder)
-
-
-@pytest.mark.parametrize("missing", ["planted_scores.npz", "thresholds.json", "vocabulary.json"])
-def test_a_torn_folder(trained: Path, tmp_path: Path, missing: str) -> None:
-    folder = tmp_path / "other"
-    shutil.copytree(trained, folder)
-    (folder / missing).unlink()
-    with pytest.raises(CheckpointError):
-        Predictor.load(folder)
-
-
-def test_no_such_folder_no_such_device_and_no_documents_at_once(trained: Path, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no complete PLANT model"):
-        Predictor.load(tmp_path / "nothing")
-    with pytest.raises(ConfigError, match="cannot be used here"):
-        Predictor.load(trained, device="nothing:7")
-    with pytest.raises(ConfigError, match="batch_size: 0 is below 1"):
-        Predictor.load(trained, device="cpu", batch_size=0)
-
-
-def test_probability_does_not_overflow() -> None:
-    assert [probability(logit) for logit in (-1e4, 0.0, 1e4)] == [0.0, 0.5, 1.0]
 
 
 def test_the_package_has_no_other_names() -> None:

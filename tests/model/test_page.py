@@ -1,4 +1,4 @@
-"""``plant explain``, and its page."""
+"""The page of ``plant explain``."""
 
 from __future__ import annotations
 
@@ -14,84 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
 from plant_plugin.model.page import page
 
 ATTACK = "sign3x </script><script>document.title='broken'</script> <img src=x onerror=alert(1)> {{script}} <!-- [bold]"
-
-
-def explain(*arguments: str, given: str | None = None) -> Result:
-    return CliRunner().invoke(plant, ["explain", *arguments, "--device", "cpu"], input=given)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
 def predictor(trained: Path) -> Predictor:
     return Predictor.load(trained, device="cpu", names={"L3": "the <third>"}.get)
-
-
-def test_on_the_terminal(trained: Path) -> None:
-    outcome = explain(str(trained), "--label", "L3", given="filler1 [bold] sign3x\nfiller2 sign5x")
-    assert outcome.exit_code == 0, outcome.output
-    assert "L3: " in outcome.output
-    assert "= words " in outcome.output
-    assert re.search(r"\+ planted scores [+-]\d", outcome.output)
-    assert re.search(r"^  planted scores: .*sign3x [+-]\d", outcome.output, re.MULTILINE)
-    assert "[bold]" in outcome.output
-    assert "L5" not in outcome.output
-
-
-def test_as_json(trained: Path) -> None:
-    text = "filler1 sign3x\nfiller2"
-    outcome = explain(str(trained), "--json", "--label", "L3", given=text)
-    found = json.loads(outcome.stdout)
-    [label] = found["labels"]
-    total = sum(word["contribution"] for word in label["words"]) + label["bias"] + label["planted"] + label["elsewhere"]
-    assert total == pytest.approx(label["logit"], abs=1e-3)
-    assert {text[word["start"] : word["end"]] for word in label["words"]} == {"filler1", "sign3x", "filler2"}
-    assert all(word["text"] == text[word["start"] : word["end"]] for word in label["words"])
-    two = json.loads(explain(str(trained), "--json", "--beside", f"again={trained}", given=text).stdout)
-    assert [one["model"] for one in two] == [trained.name, "again"]
-
-
-def test_side_by_side_each_model_explains_what_any_predicts(trained: Path, untrained: Callable[..., Path]) -> None:
-    torch.manual_seed(0)
-    text, other = "filler1 sign3x filler2 sign1x", untrained()
-    asked = ("--json", "--top", "1")
-    alone = [json.loads(explain(str(model), *asked, given=text).stdout) for model in (trained, other)]
-    best = {one["labels"][0]["label"] for one in alone}
-    assert len(best) == 2
-    two = json.loads(explain(str(trained), *asked, "--beside", str(other), given=text).stdout)
-    assert [{label["label"] for label in one["labels"]} for one in two] == [best, best]
-
-
-def test_one_of_many_documents(trained: Path, tmp_path: Path) -> None:
-    path = tmp_path / "notes.jsonl"
-    path.write_text('{"id": "a", "text": "sign1x"}\n{"id": "b", "text": "sign2x"}\n')
-    options = ("--input", "jsonl", "--json", "--top", "1")
-    for document, label in (("a", "L1"), ("b", "L2")):
-        found = json.loads(explain(str(trained), str(path), *options, "--document", document).stdout)
-        assert found["labels"][0]["label"] == label
-    for arguments, message in (((), "more than one document"), (("--document", "c"), "no document has this id")):
-        outcome = explain(str(trained), str(path), *options, *arguments)
-        assert outcome.exit_code == 2
-        assert message in outcome.output
-    whole = explain(str(trained), str(path), "--document", "a")
-    assert "say with --input what it is" in whole.output
-    path.write_text('{"id": "a", "text": "sign1x"}\n{"id": "a", "text": "sign2x"}\n')
-    twice = explain(str(trained), str(path), *options, "--document", "a")
-    assert "more than one document has this id" in twice.output
-    empty = explain(str(trained), "--input", "lines", given="")
-    assert "no document is here" in empty.output
-
-
-def test_a_label_that_is_not_there(trained: Path) -> None:
-    outcome = explain(str(trained), "--label", "L33", given="a")
-    assert outcome.exit_code == 2
-    assert "does not know the label 'L33'" in outcome.output
 
 
 class Reader(HTMLParser):
@@ -183,16 +118,14 @@ def test_explanations_of_different_texts_have_no_page(predictor: Predictor) -> N
         page([])
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
 @pytest.mark.integration
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium")
 def test_in_a_browser(trained: Path, untrained: Callable[..., Path], tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    outcome = explain(str(trained), "--beside", f"plain={untrained()}", "--html", str(out), "--top", "3", given=ATTACK)
+    options: list[Any] = ["--beside", f"plain={untrained()}", "--html", str(out), "--top", "3", "--device", "cpu"]
+    outcome = CliRunner().invoke(plant, ["explain", str(trained), *options], input=ATTACK)
     assert outcome.exit_code == 0, outcome.output
-    options: list[Any] = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", out.as_uri()]
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", out.as_uri()]
     done = subprocess.run([CHROMIUM, *options], capture_output=True, text=True, check=True, timeout=120)
     seen = read(done.stdout)
     assert "<title>Why these labels?</title>" in done.stdout
