@@ -49,7 +49,7 @@ class SubwordTokens:
         self.lm_weight, self.add_special_tokens = str(lm_weight), add_special_tokens
         from plant_plugin.networks.backbone.gguf import language_model  # imports torch, which words do without
 
-        self.tokenizer = _load_tokenizer(language_model(self.lm_weight), local_only, trust_remote_code)
+        self.tokenizer = load_tokenizer(language_model(self.lm_weight), local_only, trust_remote_code)
         if self.tokenizer.pad_token_id is None:
             if self.tokenizer.eos_token_id is None:
                 what = "the tokenizer has neither a padding nor an end-of-text token"
@@ -134,7 +134,10 @@ class SubwordTokens:
         write_vocabulary(folder, content)
 
 
-def _load_tokenizer(lm_weight: str, local_only: bool, trust_remote_code: bool) -> PreTrainedTokenizerBase:
+def load_tokenizer(
+    lm_weight: str, local_only: bool = False, trust_remote_code: bool = False
+) -> PreTrainedTokenizerBase:
+    """Load a tokenizer by the name, folder or file of its language model; a ConfigError where there is none."""
     from transformers import AutoTokenizer  # slow to import
 
     try:

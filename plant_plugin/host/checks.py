@@ -11,11 +11,12 @@ from typing import cast
 
 from libmultilabel.common_utils import AttributeDict
 from libmultilabel.nn.model import Model
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import Corpus, load_corpus
+from plant_plugin.data.subword_tokens import load_tokenizer
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.networks.backbone.gguf import language_model
 
@@ -95,16 +96,11 @@ def load_checkpoint(kind: type[Model], path: str | Path, **options: str | int) -
         return kind.load_from_checkpoint(path, weights_only=False, **options)
 
 
-def load_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:
+def padding_tokenizer(lm_weight: str) -> PreTrainedTokenizerBase:
     """Load the tokenizer of a language model, which has a padding token."""
-    where = f"network_config: lm_weight: {lm_weight}"
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(language_model(lm_weight), use_fast=True)
-    except (OSError, ValueError) as error:
-        fix = "give a folder with the model's files, or the name of a model that can be downloaded from here"
-        raise ConfigError(f"no tokenizer could be loaded ({type(error).__name__})", where=where, fix=fix) from error
+    tokenizer = load_tokenizer(language_model(lm_weight))
     if tokenizer.pad_token is None:
         what = "its tokenizer has no padding token, which LibMultiLabel's batches need"
         fix = "use model_name PLANT, which pads such models itself, or another language model"
-        raise ConfigError(what, where=where, fix=fix)
+        raise ConfigError(what, where=f"lm_weight: {lm_weight}", fix=fix)
     return tokenizer

@@ -24,7 +24,7 @@ from plant_plugin.host.checks import (
     check_labels,
     explained,
     load_checkpoint,
-    load_tokenizer,
+    padding_tokenizer,
     read_checked,
     warn_changed_labels,
 )
@@ -78,7 +78,7 @@ class NetworkBaseline:
         self.device = init_device(use_cpu=settings.cpu)
         reads_words = "lm_weight" not in settings.network_config
         if not reads_words:
-            self.tokenizer = load_tokenizer(settings.network_config["lm_weight"])
+            self.tokenizer = padding_tokenizer(settings.network_config["lm_weight"])
         self.datasets = data_utils.load_datasets(
             training_data=settings.training_file,
             test_data=settings.test_file,

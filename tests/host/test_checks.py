@@ -13,7 +13,7 @@ from test_linear import LINEAR, TREE
 
 from plant_plugin.data.documents import Corpus, Split
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.host.checks import check_labels, explained, load_tokenizer, warn_changed_labels
+from plant_plugin.host.checks import check_labels, explained, padding_tokenizer, warn_changed_labels
 
 Baseline = Callable[..., Outcome]
 MODELS: dict[str, tuple[dict[str, Any], str]] = {
@@ -69,7 +69,7 @@ def test_renamed_labels_are_noticed(corpus: Corpus, caplog: pytest.LogCaptureFix
 
 def test_a_language_model_that_is_none(tmp_path: Any) -> None:
     with pytest.raises(ConfigError, match="lm_weight"):
-        load_tokenizer(str(tmp_path))
+        padding_tokenizer(str(tmp_path))
 
 
 def test_a_tokenizer_without_padding(tmp_path: Any) -> None:
@@ -78,7 +78,7 @@ def test_a_tokenizer_without_padding(tmp_path: Any) -> None:
 
     PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"a": 0}))).save_pretrained(tmp_path)
     with pytest.raises(ConfigError, match="no padding token"):
-        load_tokenizer(str(tmp_path))
+        padding_tokenizer(str(tmp_path))
 
 
 @pytest.mark.parametrize(
