@@ -41,7 +41,7 @@ class Config(Settings):
     run_name: str  # ``DATA_CONFIG_YYYYmmddHHMMSS``, or the name of the folder to resume
     checkpoint_dir: Path  # the run's folder
     trust_code: bool = False  # load a model of LibMultiLabel, which is a pickle and can run any code
-    given: Keys = dataclasses.field(default_factory=dict)  # what file and flags said, unchecked
+    unchecked: Keys = dataclasses.field(default_factory=dict)  # as file and flags have it
     settled: str = ""  # with `choose`, once that is done: the file that says what was chosen
     identity: str | None = None  # hash of the configuration that this one is a pass of; None: its own
 
@@ -52,31 +52,31 @@ class Config(Settings):
 
     @property
     def config_name(self) -> str:
-        """Stem of the YAML file, or the model's name."""
+        """Return the stem of the YAML file, or the model's name."""
         return self.config_path.stem if self.config_path else self.model_name
 
     @property
     def log_path(self) -> Path:
-        """``logs.json`` of the run."""
+        """Return ``logs.json`` of the run."""
         return self.checkpoint_dir / "logs.json"
 
     @property
     def predictions_path(self) -> str:
-        """Where predictions go: ``predict_out_path``, or ``predictions.txt`` of the run."""
+        """Return the file of predictions: ``predict_out_path``, or ``predictions.txt`` of the run."""
         return self.predict_out_path or str(self.checkpoint_dir / "predictions.txt")
 
     def resumed(self, folder: Path | None) -> Config:
-        """The configuration that goes on in the folder of a run; None: a new run."""
+        """Return the configuration that resumes in the folder of a run; None: a new run."""
         if folder is None:
             return replace(self, resume=None)
         return replace(self, resume=str(folder), run_name=folder.resolve().name, checkpoint_dir=folder)
 
     def on_both(self, **blocks: Block) -> Config:
-        """The pass of ``refit: train+val`` that reads both splits as one, with other ``blocks``, under one hash."""
+        """Return the pass of ``refit: train+val`` that reads both splits, with other ``blocks``, under this hash."""
         return replace(self, merge_train_val=True, identity=self.hash(), **blocks)  # type: ignore[arg-type]
 
     def hash(self) -> str:
-        """SHA-256, in hexadecimal, of :meth:`changed`, where 1 and 1.0 are the same value."""
+        """Return the SHA-256, in hexadecimal, of :meth:`changed`, where 1 and 1.0 are the same value."""
         if self.identity is not None:
             return self.identity
         return hashlib.sha256(json.dumps(_plain(self.changed()), sort_keys=True).encode()).hexdigest()
@@ -103,7 +103,7 @@ def _changed(section: Block, defaults: Block) -> Keys:
 
 
 def _plain(value: object) -> object:
-    """A value as JSON reads it: lists for tuples, every number a float."""
+    """Return a value as JSON reads it: lists for tuples, every number a float."""
     return json.loads(json.dumps(value, default=str), parse_int=float)
 
 
@@ -111,7 +111,7 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, object]
     """Read and check a configuration.
 
     Args:
-        path_or_name: A YAML file, the name of a packaged configuration, or None for flags alone.
+        path_or_name: A YAML file, the name of a packaged configuration, or None for flags only.
         overrides: Values that beat those of the file. Keys are top-level names, or dotted for one key of a block
             (``stage1.k``, ``network_config.hidden_size``); a text under a dotted key is read as YAML. A whole block
             replaces the file's.
@@ -123,31 +123,31 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, object]
 
 
 def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] | None = None) -> tuple[Keys, Problems]:
-    """What a file that can be read and flags say, unchecked, and where: the arguments of :func:`checked_config`."""
-    given, problems = ({}, Problems()) if path_or_name is None else read_configuration(path_or_name)
+    """Read, unchecked, what a file and flags say, and where: the arguments of :func:`checked_config`."""
+    values, problems = ({}, Problems()) if path_or_name is None else read_configuration(path_or_name)
     for key, value in (overrides or {}).items():
         problems.lines.pop(key, None)
-        _override(given, key, value, problems)
+        _override(values, key, value, problems)
     is_packaged = problems.path is not None and not problems.path.is_file()
     if "training_file" in (overrides or {}) and is_packaged:
-        _without_missing_files(given, overrides or {})
-    return given, problems
+        _without_missing_files(values, overrides or {})
+    return values, problems
 
 
-def _without_missing_files(given: Keys, overrides: Mapping[str, object]) -> None:
-    """On data of one's own, the other files of a packaged configuration are not missed where they are not there."""
-    evidence = given.get("evidence")
-    for keys, above in ((given, ""), (evidence if isinstance(evidence, dict) else {}, "evidence.")):
+def _without_missing_files(values: Keys, overrides: Mapping[str, object]) -> None:
+    """Leave out, on a user's data, the other files of a packaged configuration that are not there."""
+    evidence = values.get("evidence")
+    for keys, above in ((values, ""), (evidence if isinstance(evidence, dict) else {}, "evidence.")):
         for key in DATA_KEYS:
             name = keys.get(key)
             if above + key not in overrides and isinstance(name, str) and not (name in DEMO or os.path.exists(name)):
                 del keys[key]
 
 
-def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
-    """The configuration of :func:`read_given`'s values, which stay, or a ``ConfigError`` with every problem found."""
+def checked_config(content: Mapping[str, object], problems: Problems) -> Config:
+    """Check :func:`read_given`'s values, which stay as they are; a ``ConfigError`` holds every problem."""
     path = problems.path
-    values = dict(copy.deepcopy(given))
+    values = dict(copy.deepcopy(content))
     for name in (*BLOCKS, *MAPPINGS):
         if name in values and values[name] is None:  # a block that says nothing
             del values[name]
@@ -168,11 +168,11 @@ def checked_config(given: Mapping[str, object], problems: Problems) -> Config:
     run_name = f"{settings.data_name}_{path.stem if path else settings.model_name}_{datetime.now():%Y%m%d%H%M%S}"
     keys = {name: getattr(settings, name) for name in FIELDS}
     folder = Path(settings.result_dir) / run_name
-    config = Config(**keys, config_path=path, run_name=run_name, checkpoint_dir=folder, given=values)
+    config = Config(**keys, config_path=path, run_name=run_name, checkpoint_dir=folder, unchecked=values)
     return config if config.resume in (None, AUTO) else config.resumed(Path(config.resume))
 
 
-def _override(given: Keys, key: str, value: object, problems: Problems) -> None:
+def _override(values: Keys, key: str, value: object, problems: Problems) -> None:
     """Put one flag's value over those of the file."""
     block, dot, inner = key.partition(".")
     if isinstance(value, str) and (dot or block in (*BLOCKS, *MAPPINGS)):
@@ -182,9 +182,9 @@ def _override(given: Keys, key: str, value: object, problems: Problems) -> None:
             problems.add(key, f"{value!r} is not YAML", "put texts with special characters in quotes")
             return
     if not dot:
-        given[key] = value
+        values[key] = value
     elif block not in (*BLOCKS, *MAPPINGS):
         problems.add(key, "there is no such block", suggestion(block, (*BLOCKS, *MAPPINGS)))
     else:
-        present = given.get(block)
-        given[block] = {**(present if isinstance(present, dict) else {}), inner: value}
+        present = values.get(block)
+        values[block] = {**(present if isinstance(present, dict) else {}), inner: value}

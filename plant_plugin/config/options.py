@@ -26,7 +26,7 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """Keys that stand together under one name; others are refused."""
+    """Keys of one block; others are refused."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     unknown: ClassVar[str] = "there is no such key"  # what is said of others
@@ -45,7 +45,7 @@ class NetworkOptions(Block):
 
 @dataclass(frozen=True)
 class RelevanceOptions(Block):
-    """How relevant each token type is for each label, from the training split only (method §1)."""
+    """Relevance of each token type for each label, from the training split only (method §1)."""
 
     measure: Literal["mig", "term_frequency"] = key("mig", "mutual information or, as an ablation, frequency")
     association: Literal["positive", "any"] = key("positive", "any: the paper to the letter, blind to the sign")
@@ -57,7 +57,7 @@ class RelevanceOptions(Block):
 
 @dataclass(frozen=True)
 class StageOptions(Block):
-    """What both stages share: how long, how fast, when to stop."""
+    """Keys of both stages: how long, how fast, when to stop."""
 
     epochs: AtLeast1 | None = key(None, "null: the top-level epochs")
     patience: AtLeast0 | None = key(None, "null: the top-level patience")
@@ -113,7 +113,7 @@ EXACT_DOCUMENTS, EXACT_OPERATIONS = 16_000, 2e13
 MOST_EXACT = 46_340  # documents of `model: ridge`: LAPACK may count a matrix's entries in 32 bits
 
 
-OF_PHRASES = ("linear_weight", "sentence_weight")  # weights that have a meaning beside phrases alone
+OF_PHRASES = ("linear_weight", "sentence_weight")  # weights that have a meaning only beside phrases
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class PlantedScoresOptions(Block):
 
 @dataclass(frozen=True)
 class ShortlistOptions(Block):
-    """Which labels of a document the network scores: with many thousands those that planted scores propose."""
+    """Labels of a document that the network scores: with many thousands those that planted scores propose."""
 
     size: AtLeast1 | Literal["auto"] | None = key(
         None, "labels a document, the highest by planted scores; null: all; auto: chosen on validation documents"
@@ -153,7 +153,7 @@ class ShortlistOptions(Block):
 
 @dataclass(frozen=True)
 class EvidenceOptions(Block):
-    """What made coders assign labels, and what is planted from it (method §9)."""
+    """Evidence by which coders assigned labels, and what is planted from it (method §9)."""
 
     training_file: Text | None = key(None, "spans of the training documents")
     val_file: Text | None = key(None, "of the validation documents: trained on only where they are, with refit")

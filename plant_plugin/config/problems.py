@@ -1,4 +1,4 @@
-"""Everything that is wrong with a configuration, gathered before anybody is told; pydantic's faults in our words."""
+"""Gather everything that is wrong with a configuration before an error says it; pydantic's faults in our words."""
 
 from __future__ import annotations
 
@@ -41,41 +41,37 @@ class Problems:
     def __init__(self, path: Path | None = None, lines: dict[str, tuple[Path, int]] | None = None) -> None:
         self.path, self.lines = path, lines or {}
         self.found: list[ConfigError] = []
-        self._out_of_range: list[ConfigError] = []
         self._unread: set[str] = set()
-        self._told: set[tuple[str, str]] = set()  # key and what is wrong with it
+        self._noted: set[tuple[str, str]] = set()  # key and what is wrong with it
 
     def all_read(self) -> None:
-        """From here on values are compared: a key that could not be read stands at its default and has been told."""
-        self._unread = {key for key, _ in self._told}
+        """Note that values are compared from here on: a key that could not be read is at its default, and noted."""
+        self._unread = {key for key, _ in self._noted}
 
-    def add(
-        self, key: str, what: str, fix: str | None = None, *, value: object = None, out_of_range: bool = False
-    ) -> None:
+    def add(self, key: str, what: str, fix: str | None = None, *, value: object = None) -> None:
         """Note what is wrong with a key (top-level, or ``block.key``), once where two checks find the same.
 
-        A ``value`` is shown beside the key; what is ``out_of_range`` is told behind what cannot run at all.
+        A ``value`` is shown beside the key.
         """
-        if {key, key.partition(".")[0]} & self._unread or (key, what) in self._told:
+        if {key, key.partition(".")[0]} & self._unread or (key, what) in self._noted:
             return
-        self._told.add((key, what))
+        self._noted.add((key, what))
         where = key if value is None else f"{key}: {value}"
         if place := self.lines.get(key):
             where += f" ({place[0].name}, line {place[1]})"
-        (self._out_of_range if out_of_range else self.found).append(ConfigError(what, where=where, fix=fix))
+        self.found.append(ConfigError(what, where=where, fix=fix))
 
     def raise_if_any(self) -> None:
-        """Raise a ``ConfigError`` that tells all at once; one alone is raised as it is."""
-        self.found += self._out_of_range
-        self._out_of_range = []
+        """Raise a ``ConfigError`` that says all at once; a single one is raised as it is."""
         if len(self.found) == 1:
             raise self.found[0]
         if self.found:
             listed = "\n".join(f"- {problem.message}" for problem in self.found)
-            raise ConfigError(f"{len(self.found)} problems\n{listed}", where=self._file(), problems=self.found)
-
-    def _file(self) -> str | None:
-        return self.path.name if self.path else None
+            raise ConfigError(
+                f"{len(self.found)} problems\n{listed}",
+                where=self.path.name if self.path else None,
+                problems=self.found,
+            )
 
 
 @functools.lru_cache(maxsize=64)  # the options of some networks are made when they are read
@@ -95,36 +91,36 @@ def _faults(hint: object, value: object) -> tuple[Value, list[ErrorDetails]]:
 
 
 def read_value(value: object, hint: object) -> Value:
-    """A value as declared, or a ``ValueError`` that says what is wrong with it."""
+    """Return a value as declared, or a ``ValueError`` that says what is wrong with it."""
     read, faults = _faults(hint, value)
     if faults:
         raise ValueError(_what(hint, faults))
     return read
 
 
-def read_section(section: type[Section], given: Mapping[str, object], problems: Problems, above: str = "") -> Section:
-    """A section of a configuration, which stands under the key ``above`` (with a dot).
+def read_section(section: type[Section], content: Mapping[str, object], problems: Problems, above: str = "") -> Section:
+    """Read a section of a configuration, which is under the key ``above`` (with a dot).
 
-    What is wrong is noted, and stays at its default; ``given`` stays as it is.
+    Values that are wrong are noted, and stay at their defaults; ``content`` stays as it is.
     """
-    given = _named(given)
-    blocks = {name: value for name, value in given.items() if _block(section, name) and isinstance(value, Mapping)}
-    given |= {name: _named(value) for name, value in blocks.items()}
-    read, faults = _faults(section, given)
+    values = _named(content)
+    blocks = {name: value for name, value in values.items() if _block(section, name) and isinstance(value, Mapping)}
+    values |= {name: _named(value) for name, value in blocks.items()}
+    read, faults = _faults(section, values)
     by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
     for fault in faults:
         first, *inner = [str(name) for name in fault["loc"]]
-        # Behind the key stand the branches of a union and the places of a list.
+        # After the key come the branches of a union and the places of a list.
         path = (first, *inner[:1]) if _block(section, first) else (first,)
         by_key.setdefault(path, []).append(fault)
     if not faults:
         for key, what, fix in cast(Section, read).faults():
             problems.add((above + key).removesuffix("."), what, fix)
         return cast(Section, read)
-    right: Keys = {name: value for name, value in given.items() if (name,) not in by_key}
-    for path, found in by_key.items():
+    right: Keys = {name: value for name, value in values.items() if (name,) not in by_key}
+    for path, faults_of_key in by_key.items():
         of = (_block(section, path[0]) if len(path) == 2 else None) or section
-        _note(of, above + ".".join(path), path[-1], found, problems)
+        _note(of, above + ".".join(path), path[-1], faults_of_key, problems)
         if len(path) == 2:
             right[path[0]] = {name: value for name, value in right[path[0]].items() if str(name) != path[1]}
     return cast(Section, _faults(section, right)[0])
@@ -143,15 +139,15 @@ def read_options(declared: type[Section], network_config: Mapping[str, object]) 
 
 
 def _block(section: type[Block], name: str) -> type[Block] | None:
-    """The block that a key of a section holds; None: a value."""
+    """Return the block that a key of a section holds; None: a value."""
     field = next((field for field in dataclasses.fields(section) if field.name == name), None)
     hints = parts(field.type) if field else ()
     return next((hint for hint in hints if isinstance(hint, type) and issubclass(hint, Block)), None)
 
 
-def _named(given: Mapping[str, Value]) -> Keys:
-    """With keys that are texts: in YAML they may be numbers, days or null."""
-    return {str(name): value for name, value in given.items()}
+def _named(values: Mapping[str, Value]) -> Keys:
+    """Return values with keys that are texts: in YAML they may be numbers, days or null."""
+    return {str(name): value for name, value in values.items()}
 
 
 def _note(section: type[Block], key: str, name: str, faults: list[ErrorDetails], problems: Problems) -> None:
@@ -161,12 +157,11 @@ def _note(section: type[Block], key: str, name: str, faults: list[ErrorDetails],
     if first["type"] in NO_SUCH_KEY:
         near = SEARCH_FIX if key in SEARCH_OPTIONS else suggestion(name, tuple(fields))
         return problems.add(key, section.unknown, near)
-    out_of_range = any(fault["type"] in RANGES for fault in faults)
-    return problems.add(key, _what(fields[name].type, faults), out_of_range=out_of_range)
+    return problems.add(key, _what(fields[name].type, faults))
 
 
 def _what(hint: object, faults: list[ErrorDetails]) -> str:
-    """The faults of one value in a sentence; a range that it misses says more than another type that it is not."""
+    """Return the faults of a value in a sentence; a range that it misses says more than a type that it is not."""
     fault = next((fault for fault in faults if fault["type"] in RANGES), faults[0])
     value, allowed = fault["input"], choices(hint)
     if fault["type"] in SENTENCES:

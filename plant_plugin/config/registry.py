@@ -1,4 +1,4 @@
-"""What a configuration can name (networks, encoders, losses, …), and further commands of `plant`.
+"""Registry of what a configuration can name (networks, encoders, losses, …), and of further commands of `plant`.
 
 The list is ``registry.yaml``, in the package in a wheel and beside it in a checkout. Users add files of the same form:
 an installed package by an entry point of :data:`GROUP`, anybody by ``--registry``. Nothing else adds an entry, least of
@@ -30,7 +30,7 @@ from plant_plugin.evaluation import names
 
 Options = TypeVar("Options", bound=NetworkOptions)
 KINDS = ("networks", "encoders", "backbones", "strategies", "losses", "readers", "metrics", "linear", "commands")
-GIVEN_BY_DATA = ("num_classes", "embed_vecs")  # arguments of a network that the data decide
+FROM_DATA = ("num_classes", "embed_vecs")  # arguments of a network that the data decide
 GROUP = "plant_plugin.registry"  # of entry points: each names a package that has a registry.yaml in its folder
 FILE = "registry.yaml"
 FIELDS: dict[str, type] = {  # of a user's entry
@@ -65,30 +65,30 @@ class Entry:
 
     @property
     def module(self) -> str:
-        """Where the target stands."""
+        """Return the module of the target."""
         return self.target.partition(":")[0]
 
     @property
     def ours(self) -> bool:
-        """Whether this package's own strategies train it (or its own code computes it), and not LibMultiLabel's."""
+        """Tell whether this package's strategies train it (or its code computes it), and not LibMultiLabel's."""
         return self.module.partition(".")[0] != "libmultilabel"
 
     @property
-    def own(self) -> bool:
-        """Whether a user added it, in a registry or as ``module:attribute``; nobody has tested it here."""
+    def is_users(self) -> bool:
+        """Tell whether a user added it, in a registry or as ``module:attribute``; nobody has tested it here."""
         return self.origin is not None or ":" in self.name
 
     @property
     def place(self) -> str:
-        """What importing the target would import, and the file where that is known; looking imports nothing."""
+        """Return the module of the target and, where that is known, its file; imports nothing."""
         return f"{self.module} from {source_file(self.module) or 'an unknown file'}"
 
     @property
     def where(self) -> str:
-        """Where it stands, for errors."""
+        """Return file, kind and name, for errors."""
         return f"{self.origin}: {self.kind}: {self.name}" if self.origin else f"{self.kind}: {self.name}"
 
-    def found(self) -> None:
+    def check_module(self) -> None:
         """Raise a ``ConfigError`` where the module of a user's target is not there; imports nothing."""
         if self.origin and source_file(self.module) is None:
             fix = "put its folder on PYTHONPATH, or mend the target, which is module:attribute"
@@ -96,7 +96,7 @@ class Entry:
 
     def load(self) -> Any:  # type: ignore[explicit-any]  # a class or a function, which only its caller knows
         """Import the target; an error where it is not there, a ``MissingExtraError`` where a package is missing."""
-        self.found()
+        self.check_module()
         try:
             holder = import_module(self.module)
         except ModuleNotFoundError as error:
@@ -113,46 +113,46 @@ class Entry:
         return ConfigError(f"{module} has no {attribute!r}", where=self.where, fix="mend the target: module:attribute")
 
     def signature(self, network_config: Mapping[str, Value] = MappingProxyType({})) -> Signature:
-        """Arguments of the target, read from its source without an import, and those that its options declare.
+        """Return the arguments of the target, read from its source without an import, and of its options.
 
         Raises:
             PlantError: The source is not there, or no Python.
         """
-        self.found()
-        found, options = signature_of(self.target), self.declared(network_config)
-        if found is None and self.origin:
+        self.check_module()
+        signature, options = signature_of(self.target), self.declared(network_config)
+        if signature is None and self.origin:
             raise self._without_attribute()
-        if found is None:
+        if signature is None:
             package = self.module.partition(".")[0]
             fix = f"install {package}: pip install {package}; `plant doctor` shows which version is there"
             raise PlantError("its source cannot be found", where=self.target, fix=fix)
         if options is None:
-            return found
-        return Signature({**found, **{field.name: field.default for field in dataclasses.fields(options)}})
+            return signature
+        return Signature({**signature, **{field.name: field.default for field in dataclasses.fields(options)}})
 
     def declared(self, network_config: Mapping[str, Value] = MappingProxyType({})) -> type[NetworkOptions] | None:
-        """The class that declares the arguments, with those of the registered encoder that ``network_config`` names.
+        """Return the class that declares the arguments, those of the encoder that ``network_config`` names included.
 
         None: the entry has no such class, and the target's own signature holds.
         """
         if self.options is None:
             return None
-        own = replace(self, target=self.options).load()
-        if not (isinstance(own, type) and issubclass(own, NetworkOptions)):
+        options = replace(self, target=self.options).load()
+        if not (isinstance(options, type) and issubclass(options, NetworkOptions)):
             fix = "derive it, a frozen dataclass, from plant_plugin.config.options.NetworkOptions"
             raise ConfigError(f"{self.options} declares no options", where=self.where, fix=fix)
-        encoder = encoder_of(own, network_config)
-        return own if encoder is None else with_encoder(own, encoder)
+        encoder = encoder_of(options, network_config)
+        return options if encoder is None else with_encoder(options, encoder)
 
     def read_from_source(self) -> type[NetworkOptions]:
-        """The arguments of a network that declares no options, as such a class: each of its default's type."""
+        """Return the arguments of a network that declares no options, as such a class: each of its default's type."""
         fields: list[tuple[str, object, Value]] = []
         for name, default in self.signature().items():
             hint = PLAIN.get(type(default), object)
             if type(default) is int and default == 0:
                 hint = Whole | Number  # fractions are meant too (dropout)
             needed = default is REQUIRED or name in self.required
-            if name not in GIVEN_BY_DATA:
+            if name not in FROM_DATA:
                 fields.append((name, hint, dataclasses.field() if needed else dataclasses.field(default=None)))
         options: type[NetworkOptions] = dataclasses.make_dataclass(
             self.name, fields, bases=(NetworkOptions,), frozen=True, kw_only=True
@@ -161,14 +161,14 @@ class Entry:
 
 
 def entries(kind: str) -> dict[str, Entry]:
-    """All entries of a kind by name, in the order of ``registry.yaml``, and behind them those of users."""
+    """Return all entries of a kind by name, in the order of ``registry.yaml``, and after them those of users."""
     if kind not in KINDS:
         raise _unknown("kind of entry", kind, KINDS)
     return _read()[kind]
 
 
 def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
-    """The entry of a name as a configuration writes it, for a network of your own ``module:attribute``.
+    """Return the entry of a name as a configuration writes it, for a network of your own ``module:attribute``.
 
     Raises:
         ConfigError: Nothing, no loss of this ``stage``, has that name; the nearest that exist are named.
@@ -182,18 +182,20 @@ def get(kind: str, name: str, *, stage: int | None = None) -> Entry:
     return known[name]
 
 
-def encoder_of(own: type[NetworkOptions], network_config: Mapping[str, Value]) -> Entry | None:
-    """The registered encoder that stands in the place of a network's own; None: none is named, or it takes none."""
-    takes_one = any(field.name == "encoder" for field in dataclasses.fields(own))
+def encoder_of(options: type[NetworkOptions], network_config: Mapping[str, Value]) -> Entry | None:
+    """Return the registered encoder that takes the place of a network's own; None: none is named, or it takes none."""
+    takes_one = any(field.name == "encoder" for field in dataclasses.fields(options))
     return entries("encoders").get(str(network_config.get("encoder"))) if takes_one else None
 
 
-def with_encoder(own: type[Options], encoder: Entry) -> type[Options]:
-    """The arguments of a network and of its encoder as one class; what both declare is as the network declares it."""
+def with_encoder(options: type[Options], encoder: Entry) -> type[Options]:
+    """Return the arguments of a network and its encoder as one class; the network's hold where both declare one."""
     declared = encoder.declared()
     if declared is None:
-        return own
-    both: type[Options] = dataclasses.make_dataclass(own.__name__, [], bases=(own, declared), frozen=True, kw_only=True)
+        return options
+    both: type[Options] = dataclasses.make_dataclass(
+        options.__name__, [], bases=(options, declared), frozen=True, kw_only=True
+    )
     return both
 
 
@@ -206,11 +208,11 @@ class VocabularyFolder(NamedTuple):
 
 
 def vocabulary_folder(model_name: str, network_config: Mapping[str, Value]) -> VocabularyFolder | None:
-    """What a network or its encoder names for the words that documents are read by; None: nothing."""
+    """Return the folder that a network or its encoder names for the words that documents are read by; None: none."""
     network = entries("networks").get(model_name)
-    if network is None or (own := network.declared()) is None:
+    if network is None or (options := network.declared()) is None:
         return None
-    for entry in (network, encoder_of(own, network_config)):
+    for entry in (network, encoder_of(options, network_config)):
         named = None if entry is None else entry.vocabulary
         if named and (folder := network_config.get(named["argument"])):
             return VocabularyFolder(folder, **named)
@@ -240,7 +242,7 @@ def used() -> list[Path]:
 
 
 def preset(lm_weight: str) -> Entry | None:
-    """The backbone of that name; a folder of the same name goes before it."""
+    """Return the backbone of that name; a folder of the same name goes before it."""
     return None if os.path.isdir(lm_weight) else entries("backbones").get(lm_weight)
 
 
@@ -248,7 +250,7 @@ def _unknown(what: str, name: str, known: tuple[str, ...], where: str | None = N
     return ConfigError(f"there is no {what} {name!r}", where=where, fix=suggestion(name, known))
 
 
-_USED: list[Path] = []  # registries that this process was told of
+_USED: list[Path] = []  # registries that this process has taken
 
 
 @functools.cache
@@ -261,16 +263,16 @@ def _read() -> dict[str, dict[str, Entry]]:
         raise PlantError("the list of networks, losses and metrics is missing", where=FILE, fix=fix)
     # A prediction waits for it.
     content = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    found = {
+    by_kind = {
         kind: {str(name): Entry(kind, str(name), **fields) for name, fields in content[kind].items()} for kind in KINDS
     }
     for further in dict.fromkeys([*_installed(), *_USED]):
-        _add(further, found)
-    return found
+        _add(further, by_kind)
+    return by_kind
 
 
 def _installed() -> Iterator[Path]:
-    """Registries of installed packages, none of which is imported."""
+    """Yield the registries of installed packages, none of which is imported."""
     from importlib.metadata import entry_points  # 30 ms, which `--help` does without
 
     for point in entry_points(group=GROUP):
@@ -281,10 +283,10 @@ def _installed() -> Iterator[Path]:
         yield package.resolve().with_name(FILE)
 
 
-def _add(path: Path, found: dict[str, dict[str, Entry]]) -> None:
+def _add(path: Path, by_kind: dict[str, dict[str, Entry]]) -> None:
     """Add a user's entries, or raise a ``ConfigError`` that says what is wrong where."""
     content, problems = read_yaml(path)
-    if problems.found:  # a name that stands twice
+    if problems.found:  # a name that is given twice
         first = problems.found[0]
         raise ConfigError(f"{first.where}: {first.what}", where=str(path), fix=first.fix)
     for kind, named in content.items():
@@ -292,20 +294,20 @@ def _add(path: Path, found: dict[str, dict[str, Entry]]) -> None:
             raise _unknown("kind of entry", kind, KINDS, where=str(path))
         for name, fields in _mapping(named, f"{path}: {kind}", "names with an entry each").items():
             where = f"{path}: {kind}: {name}"
-            if (by := _taken(found[kind], kind, name)) is not None:
+            if (by := _taken(by_kind[kind], kind, name)) is not None:
                 raise ConfigError(f"the name is taken, by {by}", where=where, fix="give the entry another name")
-            found[kind][name] = _entry(kind, name, _mapping(fields, where, "fields (target, summary, …)"), path)
+            by_kind[kind][name] = _entry(kind, name, _mapping(fields, where, "fields (target, summary, …)"), path)
 
 
 def _taken(known: Mapping[str, Entry], kind: str, name: str) -> str | None:
-    """Who has a name already, which may be that of a family of metrics."""
+    """Return who has a name already, which may be that of a family of metrics."""
     if kind == "metrics" and name in {**names.FAMILIES, **names.ALIASES}:
         return "this package"
     return (known[name].origin or "this package") if name in known else None
 
 
 def _entry(kind: str, name: str, fields: Keys, path: Path) -> Entry:
-    """A user's entry, whose fields are as they have to be."""
+    """Return a user's entry, whose fields are as they have to be."""
 
     def wrong(what: str, fix: str) -> ConfigError:
         return ConfigError(what, where=f"{path}: {kind}: {name}", fix=fix)
@@ -330,11 +332,11 @@ def _entry(kind: str, name: str, fields: Keys, path: Path) -> Entry:
 
 
 def _mapping(value: Value, where: str, what: str) -> Keys:
-    """A part of a registry by names that are texts; empty where nothing stands there."""
+    """Return a part of a registry by names that are texts; empty where there is nothing."""
     if value is not None and not isinstance(value, dict):
         raise ConfigError(f"has to be {what}, not {type(value).__name__}", where=where, fix="see docs/your_network.md")
     return {str(name): inner for name, inner in (value or {}).items()}
 
 
 # The room of metrics is below this one.
-names.added = lambda: {name: entry for name, entry in entries("metrics").items() if entry.own}
+names.added = lambda: {name: entry for name, entry in entries("metrics").items() if entry.is_users}

@@ -1,4 +1,4 @@
-"""What has to be true of a configuration before any data are read: names, files, and keys that go together."""
+"""Check a configuration before any data are read: names, files, and keys that go together."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check(settings: Settings, problems: Problems) -> None:
 
 
 def reads_whole_documents(settings: Settings) -> bool:
-    """Whether nothing is cut unless ``max_seq_length`` says so: networks of ours over a language model."""
+    """Tell whether nothing is cut unless ``max_seq_length`` says so: networks of ours over a language model."""
     name = settings.model_name
     known = ":" in name or name in registry.entries("networks")
     over_language_model = bool(settings.network_config.get("lm_weight"))
@@ -74,7 +74,7 @@ def reads_whole_documents(settings: Settings) -> bool:
 
 
 def is_plant_over_words(settings: Settings) -> bool:
-    """Whether ``choose`` decides everything; of other networks only what their data ask for."""
+    """Tell whether ``choose`` decides everything; of other networks only what their data ask for."""
     return settings.model_name == "PLANT" and not settings.network_config.get("lm_weight")
 
 
@@ -87,7 +87,7 @@ def _check_choose(settings: Settings, problems: Problems) -> None:
 
 
 def _check_numbers(settings: Settings, problems: Problems) -> None:
-    """What a range of the key alone does not say."""
+    """Check what a range of the key does not say."""
     if re.search(r"[/\\\0]", settings.data_name):
         problems.add("data_name", "it begins a folder's name, which holds no slash", "choose another")
     try:
@@ -167,46 +167,42 @@ def _network(settings: Settings, problems: Problems) -> Entry | None:
         problems.add("model_name", "no network is named", f"one of {known}; or --linear")
         return None
     network = _named("networks", "model_name", name, problems)
-    if network is not None and network.own:
+    if network is not None and network.is_users:
         try:
             network.signature()
         except PlantError as error:
             fix = "name it module:attribute, where Python finds the module (PYTHONPATH=.)"
-            told = f", in {network.where}" if network.origin else ""
-            problems.add("model_name", f"{error.what}{told}", fix, value=name)
+            place = f", in {network.where}" if network.origin else ""
+            problems.add("model_name", f"{error.what}{place}", fix, value=name)
             return None
     return network
 
 
 def _check_network_config(settings: Settings, network: Entry, problems: Problems) -> None:
     """Read ``network_config`` as the network declares its options; LibMultiLabel would hide what does not fit."""
-    given = settings.network_config
-    for name in registry.GIVEN_BY_DATA:
-        if name in given:
+    arguments = settings.network_config
+    for name in registry.FROM_DATA:
+        if name in arguments:
             problems.add(f"network_config.{name}", "the data decide this", "leave it out")
-    if not given and (settings.checkpoint_path or settings.resume):
+    if not arguments and (settings.checkpoint_path or settings.resume):
         return  # the checkpoint knows
-    declared = network.declared(given) or network.read_from_source()
-    values = {name: value for name, value in given.items() if name not in registry.GIVEN_BY_DATA}
-    if (
-        network.options is None and network.signature().open
-    ):  # **kwargs are there to be ignored, but no nearly right name
-        known = declared.__dataclass_fields__
-        # A name that is nearly right is no such thing.
-        near = {name for name in values if suggestion(str(name), tuple(known)).startswith("did you mean")}
-        values = {name: value for name, value in values.items() if name in known or name in near}
+    declared = network.declared(arguments) or network.read_from_source()
+    values = {name: value for name, value in arguments.items() if name not in registry.FROM_DATA}
+    if network.options is None and network.signature().open:  # it ignores other names, but a nearly right one is wrong
+        known = tuple(declared.__dataclass_fields__)
+        values = {name: value for name, value in values.items() if suggestion(str(name), known).startswith("did you")}
     options = read_section(declared, values, problems, "network_config.")
     for name in values if options else ():  # None: one that is needed is missing
-        value = getattr(options, str(name), given[name])
+        value = getattr(options, str(name), arguments[name])
         if not isinstance(value, Block):
-            given[name] = value
+            arguments[name] = value
 
 
 def _named(kind: str, key: str, name: str, problems: Problems, *, stage: int | None = None) -> Entry | None:
     try:
         entry = registry.get(kind, name, stage=stage)
         if entry.origin is not None:
-            entry.found()
+            entry.check_module()
     except ConfigError as error:
         problems.add(key, f"{error.what}, in {error.where}" if error.where else error.what, error.fix)
         return None
@@ -240,7 +236,7 @@ def _check_metrics(settings: Settings, network: Entry | None, problems: Problems
 
 
 def _check_file(key: str, name: str | None, problems: Problems, or_else: str = "") -> bool:
-    """Whether a file is given and there; one that is not there is noted."""
+    """Tell whether a file is given; note one that is not there."""
     if name is None or os.path.isfile(name):
         return name is not None
     problems.add(key, "no such file", PATH_FIX + or_else, value=name)

@@ -1,6 +1,6 @@
 """Every key of a configuration once: what YAML may say, what the command line offers, and what holds otherwise.
 
-A section is a class and its keys stand flat in YAML: :class:`Settings` has the fields of all, so that a function asks
+A section is a class and its keys are flat in YAML: :class:`Settings` has the fields of all, so that a function asks
 for the section that it reads. Names, types and defaults of LibMultiLabel's keys are those of its ``main.py``; those of
 the last section and the blocks are ours.
 """
@@ -45,7 +45,7 @@ from plant_plugin.config.values import (
 
 @dataclass(frozen=True)
 class General:
-    """What holds for every run."""
+    """Keys of every run."""
 
     seed: Seed | None = key(None, "Makes a run repeatable; without it every run differs.")
     linear: Truth = key(False, "Train one of LibMultiLabel's linear models instead of a network.")
@@ -100,7 +100,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Model:
-    """What is trained."""
+    """The network that is trained."""
 
     model_name: Text = key(
         "unnamed_model", "A network of `plant list networks`, your own as module:class, or any name with --linear."
@@ -115,7 +115,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Training:
-    """How long and how fast; a stage's own keys come before these."""
+    """Duration and speed; a stage's own keys come before these."""
 
     epochs: AtLeast1 = key(10000, "Passes over the training documents at most; patience usually ends it before.")
     batch_size: AtLeast1 = key(16, "Documents per step.")
@@ -146,14 +146,14 @@ class Training:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is measured and written."""
+    """Metrics, and files of predictions."""
 
     eval_batch_size: AtLeast1 = key(256, "Documents per step of validation and test.")
     metric_threshold: Number = key(0.5, "Scores above it count as predicted, in metrics that need a yes or no.")
     monitor_metrics: Texts = key(["P@1", "P@3", "P@5"], "Metrics of validation and test.")
     val_metric: Text = key("P@1", "The metric by which the best epoch is chosen.")
     save_k_predictions: AtLeast0 = aside(
-        0, "Write the k best labels of each test document; alone: 100.", flag_value=100
+        0, "Write the k best labels of each test document; without a number: 100.", flag_value=100
     )
     predict_out_path: Text | None = aside("./predictions.txt", "Where they are written; empty: in the run folder.")
     save_positive_predictions: Truth = aside(False, "Linear models: write all labels with a positive score.")
@@ -174,7 +174,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Plant:
-    """What LibMultiLabel does not have."""
+    """Keys that LibMultiLabel does not have."""
 
     strategy: Text = key("plant", "How a network of this package is trained: see `plant list strategies`.")
     choose: Truth = key(False, "Let the data decide keys that are not given: see plant.yml.")
@@ -198,7 +198,7 @@ class Plant:
         None, "A file of your own that adds networks, losses, readers, …: see `docs/your_network.md`."
     )
     allow_bad_lines: Truth = key(False, "Leave out lines that are not of the format instead of stopping.")
-    resume: Text | None = aside(None, "A run folder to go on with; auto: the newest unfinished run, else a new one.")
+    resume: Text | None = aside(None, "A run folder to resume; auto: the newest unfinished run, else a new one.")
     check_memory: Truth = aside(
         True, "Take no more main memory than is free (Linux): else the system may end the run without a word."
     )
@@ -240,14 +240,14 @@ class Asha(Block):
 
     max_t: AtLeast1 = key(100, "epochs of a trial at most")
     grace_period: AtLeast1 = key(1, "epochs of a trial at least")
-    reduction_factor: Annotated[Number, Gt(1)] = key(4, "one trial in so many goes on")
+    reduction_factor: Annotated[Number, Gt(1)] = key(4, "of so many trials one continues")
     brackets: AtLeast1 = key(1, "groups of trials with another grace period each")
     time_attr: Literal["training_iteration", "time_total_s"] = key("training_iteration", "what is counted")
 
 
 @dataclass(frozen=True)
 class Search(Block):
-    """What ``plant search`` alone reads."""
+    """Keys that only ``plant search`` reads."""
 
     search_alg: Literal["basic_variant", "bayesopt", "optuna"] | None = key(
         None, "How values are drawn; basic_variant unless given."
@@ -280,12 +280,12 @@ class Option:
 
     @property
     def nullable(self) -> bool:
-        """Whether null is a value."""
+        """Tell whether null is a value."""
         return type(None) in parts(self.hint)
 
     @property
     def is_flag(self) -> bool:
-        """``--name`` alone means true."""
+        """Tell whether ``--name`` without a value means true."""
         return self.type is bool and self.default is False
 
 
@@ -293,8 +293,8 @@ def _options(section: type, heading: str) -> Iterator[Option]:
     for field in dataclasses.fields(section):
         if field.name not in MAPPINGS:
             kind = next(part if part in (bool, int, float) else str for part in parts(field.type))
-            made, about = field.default_factory, field.metadata
-            default = tuple(made()) if callable(made) else field.default
+            factory, about = field.default_factory, field.metadata
+            default = tuple(factory()) if callable(factory) else field.default
             nargs = "+" if field.type is Texts else None
             yield Option(field.name, field.type, kind, default, about["help"], heading, nargs, about["flag_value"])
 

@@ -27,7 +27,7 @@ class Signature(dict[str, object]):
 
 @functools.cache
 def signature_of(target: str) -> Signature | None:
-    """The arguments of a target; None where it cannot be found."""
+    """Return the arguments of a target; None where it cannot be found."""
     module, _, attribute = target.partition(":")
     path = source_file(module)
     try:
@@ -42,7 +42,7 @@ def signature_of(target: str) -> Signature | None:
 
 
 def source_file(module: str) -> Path | None:
-    """The file of a module; only its top package is looked up, because that imports nothing."""
+    """Return the file of a module; only its top package is looked up, because that imports nothing."""
     top, *rest = module.split(".")
     try:
         spec = find_spec(top)
@@ -56,24 +56,26 @@ def source_file(module: str) -> Path | None:
 
 
 def _arguments(node: ast.FunctionDef | ast.ClassDef) -> Signature:
-    """Arguments of a function, or of a class's own ``__init__`` without ``self``; a class without one takes none."""
+    """Return arguments of a function, or of a class's own ``__init__`` without ``self``; none without one."""
     if isinstance(node, ast.ClassDef):
-        own = next((part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"), None)
-        if own is None:
+        initialiser = next(
+            (part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"), None
+        )
+        if initialiser is None:
             return Signature({})
-        given, skip = own.args, 1
+        declared, skip = initialiser.args, 1
     else:
-        given, skip = node.args, 0
-    names = [argument.arg for argument in (*given.posonlyargs, *given.args)]
-    defaults: list[ast.expr | None] = [None] * (len(names) - len(given.defaults)) + [*given.defaults]
+        declared, skip = node.args, 0
+    names = [argument.arg for argument in (*declared.posonlyargs, *declared.args)]
+    defaults: list[ast.expr | None] = [None] * (len(names) - len(declared.defaults)) + [*declared.defaults]
     pairs = [*zip(names, defaults, strict=True)][skip:]
-    pairs += zip((argument.arg for argument in given.kwonlyargs), given.kw_defaults, strict=True)
-    found = {name: REQUIRED if default is None else _value(default) for name, default in pairs}
-    return Signature(found, takes_any=given.kwarg is not None)
+    pairs += zip((argument.arg for argument in declared.kwonlyargs), declared.kw_defaults, strict=True)
+    arguments = {name: REQUIRED if default is None else _value(default) for name, default in pairs}
+    return Signature(arguments, takes_any=declared.kwarg is not None)
 
 
 def _value(default: ast.expr) -> object:
-    """A default's value; one that is not a literal stays as its source text."""
+    """Return a default's value; one that is not a literal stays as its source text."""
     try:
         return ast.literal_eval(default)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Single values of a configuration: how YAML and flags write them, and what keys are declared with.
+"""Single values of a configuration: how YAML and flags write them, and how keys are declared.
 
 :mod:`plant_plugin.config.problems` lets pydantic check them. It is not imported here: ``--help`` does not wait for it.
 """
@@ -37,8 +37,8 @@ def key(default: Default, sentence: str, *, influence: bool = True, flag_value: 
     about = {"help": sentence, "influence": influence, "flag_value": flag_value}
     if isinstance(default, list | dict):
         return cast(Default, field(default_factory=lambda: copy.copy(default), metadata=about))
-    made: Default = field(default=default, metadata=about)
-    return made
+    declared: Default = field(default=default, metadata=about)
+    return declared
 
 
 def aside(default: Default, sentence: str, *, flag_value: int | None = None) -> Default:
@@ -84,7 +84,7 @@ _READERS: dict[object, Callable[[object], object]] = {bool: _truth, int: _whole,
 
 
 class _AsWritten:
-    """Tells pydantic to read a type as above: a text may spell a number (YAML's ``1e-4``, flags), but True is no 1.
+    """Lets pydantic read a type as above: a text may spell a number (YAML's ``1e-4``, flags), but True is no 1.
 
     What is read strictly, as the JSON of a model folder, is of the type itself.
     """
@@ -95,7 +95,7 @@ class _AsWritten:
         if source in _READERS:
             lax: CoreSchema = core_schema.no_info_plain_validator_function(_READERS[source])
         elif get_origin(source) is dict:
-            lax = core_schema.dict_schema()  # keys that are no texts are told beside the other wrong names
+            lax = core_schema.dict_schema()  # keys that are no texts are noted beside the other wrong names
         else:
             before: Callable[[object], object] = _text if get_origin(source) is Literal else _listed
             lax = core_schema.no_info_before_validator_function(before, handler(source))
@@ -124,7 +124,7 @@ Share = Annotated[Number, Ge(0), Lt(1)]
 
 
 def parts(hint: object) -> tuple[object, ...]:
-    """The types of a declaration, without their ranges: ``int | Literal["all"]`` as its two."""
+    """Return the types of a declaration, without their ranges: ``int | Literal["all"]`` as its two."""
     if get_origin(hint) is Annotated:
         return parts(get_args(hint)[0])
     if get_origin(hint) in (Union, types.UnionType):
@@ -133,13 +133,13 @@ def parts(hint: object) -> tuple[object, ...]:
 
 
 def choices(hint: object) -> tuple[str, ...]:
-    """The only values, beside null, that a declaration allows; empty: it allows others."""
-    found = [get_args(part) if get_origin(part) is Literal else () for part in parts(hint) if part is not type(None)]
-    return tuple(choice for each in found for choice in each) if all(found) else ()
+    """Return the only values, beside null, that a declaration allows; empty: it allows others."""
+    literals = [get_args(part) if get_origin(part) is Literal else () for part in parts(hint) if part is not type(None)]
+    return tuple(choice for each in literals for choice in each) if all(literals) else ()
 
 
 def wanted(hint: object) -> str:
-    """What a declaration allows, in words."""
+    """Return in words what a declaration allows."""
     allowed = parts(hint)
     names = [name for kind, name in _NAMES.items() if kind in allowed]
     for part in allowed:
@@ -149,7 +149,7 @@ def wanted(hint: object) -> str:
 
 
 def parse_interval(text: str) -> tuple[int | None, float | None]:
-    """``checkpoint_every`` as (steps, seconds): ``200`` steps, ``10m`` minutes, or ``epoch``, which has neither."""
+    """Return ``checkpoint_every`` as (steps, seconds): of ``200`` steps, ``10m`` minutes, or ``epoch``, neither."""
     if text == "epoch":
         return None, None
     steps, seconds = (None, 60 * float(text[:-1])) if text.endswith("m") else (int(text), None)
@@ -159,7 +159,7 @@ def parse_interval(text: str) -> tuple[int | None, float | None]:
 
 
 def shown(value: object) -> str:
-    """A wrong value, in a message."""
+    """Return a wrong value as a message shows it."""
     if value is None or not isinstance(value, str | int | float):
         return "null" if value is None else type(value).__name__
     return text if len(text := repr(value)) <= SHOWN else f"{text[:SHOWN]}…"

@@ -13,7 +13,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.files import LIMITS, limit
 
 LONGEST = 1 << 17  # characters
-MOST_VALUES = 10_000  # each alias counted as what it stands for
+MOST_VALUES = 10_000  # each alias counted as all that it repeats
 MOST_LEVELS = 50  # of values in values
 MORE = f" ({LIMITS}=10 allows ten times as much)"
 DEEPEST_NOTED = 5  # a key of a key of …: whose lines are noted
@@ -27,16 +27,16 @@ class _Loader(yaml.SafeLoader):
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """One value, not too deep: each level of nesting costs Python several of its own."""
+        """Compose one value, not too deep: each level of nesting costs Python several of its own."""
         self._depth += 1
         if self._depth > (most := limit(MOST_LEVELS)):
             raise _refused(f"more than {most} levels of values in values{MORE}", self.peek_event())
-        found: yaml.Node | None = super().compose_node(parent, index)
+        node: yaml.Node | None = super().compose_node(parent, index)
         self._depth -= 1
-        return found
+        return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
-        """A value; of a day that no calendar has, or a number that is none, the line."""
+        """Construct a value; name the line of a day that no calendar has, or of a number that is none."""
         try:
             return super().construct_object(node, deep=deep)
         except (ValueError, OverflowError, AttributeError, KeyError, IndexError) as error:
@@ -49,7 +49,7 @@ def _refused(problem: str, at: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
 
 
 def parse(text: str, look: Callable[[yaml.Node], None] = lambda root: None) -> Value:
-    """What a text in YAML says, as a flag gives it; ``look`` sees its nodes as written, before ``<<`` is merged.
+    """Parse a text in YAML, as a flag gives it; ``look`` sees its nodes as written, before ``<<`` is merged.
 
     Raises:
         yaml.YAMLError: It is none, or larger than is allowed.
@@ -69,7 +69,7 @@ def parse(text: str, look: Callable[[yaml.Node], None] = lambda root: None) -> V
 
 
 def _count(node: yaml.Node, counts: dict[int, int | None]) -> int:
-    """Values in a node, where an alias counts as all that it stands for."""
+    """Count the values in a node, where an alias counts as all that it repeats."""
     if id(node) in counts:
         known = counts[id(node)]
         if known is None:
@@ -86,7 +86,7 @@ def _count(node: yaml.Node, counts: dict[int, int | None]) -> int:
 
 
 def read_yaml(path: Path) -> tuple[Keys, Problems]:
-    """Values of a configuration file, and the line of each key (``block.key`` in a block) and keys given twice.
+    """Read values of a configuration file, the line of each key (``block.key`` in a block), and keys given twice.
 
     Raises:
         ConfigError: The file cannot be read, or is not a YAML mapping.

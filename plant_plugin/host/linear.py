@@ -138,7 +138,7 @@ class LinearBaseline:
                 options |= {"n_trees": settings.tree_ensemble_models, "seed": settings.seed}
         else:
             options["multiclass"] = multiclass
-        if entry.own:  # of what LibMultiLabel's are handed, what it has arguments for
+        if entry.is_users:  # of what LibMultiLabel's are handed, what it has arguments for
             has = entry.signature()
             options = {name: value for name, value in options.items() if has.open or name in has}
         if settings.linear_technique == "binary_and_multiclass" and (split["y"].getnnz(axis=1) != 1).any():

@@ -54,7 +54,7 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     for key in DATA_KEYS:
         if source := values[key]:
             reader = reader_of(source, config)
-            foreign = reader in TABLES or registry.get("readers", reader).own
+            foreign = reader in TABLES or registry.get("readers", reader).is_users
             values[key] = str(_as_text(source, config) if foreign else source_path(source, config.cache_dir))
             values["data_format"] = "txt" if foreign else config.data_format
     folder = values["checkpoint_path"] or values["resume"]

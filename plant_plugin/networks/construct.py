@@ -83,7 +83,7 @@ def construct(
     try:
         network: PlantableNetwork = target(num_classes=num_labels, **vectors_argument, **options)
     except (ValueError, TypeError, RuntimeError, LookupError, ArithmeticError, AssertionError) as error:
-        if entry.own:  # somebody's own network: its author wants to see where
+        if entry.is_users:  # somebody's own network: its author wants to see where
             raise
         fix = "correct the value; the network's signature says what it takes"
         raise ConfigError(f"{model_name} cannot be built: {error}", where="network_config", fix=fix) from error

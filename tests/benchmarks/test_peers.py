@@ -105,5 +105,5 @@ def test_peers_stand_in_a_registry_beside_them(tiny: Path) -> None:
     (bonsai,) = plan("many_labels", "tiny", [1], variants=["bonsai"])[0]
     assert bonsai.config.linear_technique == "omikuji"
     entry = registry.get("linear", "omikuji")
-    assert entry.own
+    assert entry.is_users
     assert entry.load() is peers.omikuji

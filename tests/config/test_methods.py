@@ -101,7 +101,7 @@ def test_the_method_is_over_the_data_set_and_the_pair_over_both() -> None:
 def test_an_error_names_the_file_and_the_line_that_a_key_comes_from() -> None:
     with pytest.raises(ConfigError) as caught:
         load_config("toy_second", {"val_metric": "X@1"})
-    assert [problem.where for problem in caught.value.problems] == ["val_metric", "stage1.k (second.yml, line 8)"]
+    assert [problem.where for problem in caught.value.problems] == ["stage1.k (second.yml, line 8)", "val_metric"]
     assert "toy_second.yml: 2 problems" in caught.value.message
 
 

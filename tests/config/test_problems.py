@@ -20,11 +20,11 @@ def test_all_problems_are_told_at_once_with_their_lines(write: Callable[[str], P
     assert [problem.where for problem in caught.value.problems] == [
         "seed (some.yml)",
         "epochs",
+        "stage1.k (some.yml, line 6)",
         "stage1.pears (some.yml, line 7)",
         "model_name (some.yml, line 1)",
         "test_file: x.txt (some.yml, line 8)",
         "training_file",
-        "stage1.k (some.yml, line 6)",
     ]
     assert "some.yml: 7 problems" in caught.value.message
     for problem in caught.value.problems:

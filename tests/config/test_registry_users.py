@@ -142,7 +142,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_an_installed_package_adds_its_registry(installed: Path) -> None:
     entry = registry.get("losses", "mine", stage=2)
-    assert (entry.origin, entry.own) == (str(installed / "add_ons" / "registry.yaml"), True)
+    assert (entry.origin, entry.is_users) == (str(installed / "add_ons" / "registry.yaml"), True)
     registry.use(installed / "add_ons" / "registry.yaml")  # named too, it is the same
     shown = CliRunner().invoke(plant, ["list", "losses"])
     assert "add_ons" in shown.output

@@ -44,7 +44,7 @@ def settle(config: Config) -> Config:
         what, fix = "a trained model has its own keys", f"name {SETTLED} of its run: --config RUN_FOLDER/{SETTLED}"
         raise ConfigError(what, where="choose", fix=fix)
     started = time.perf_counter()
-    user_values = config.given | beside(str(config.training_file)) | config.given
+    user_values = config.unchecked | beside(str(config.training_file)) | config.unchecked
     user_values = {key: value for key, value in user_values.items() if key not in ("choose", "minutes", "resume")}
     keys = set(_dotted(user_values))
     facts = look(replace(config, val_file=user_values.get("val_file")), keys, network=_is_open(user_values))
