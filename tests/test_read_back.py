@@ -17,7 +17,6 @@ from plant_plugin.model.passages import EvidenceRule, read_rule
 from plant_plugin.report.logs import append_log, evaluations, logged_config, read_logs
 from plant_plugin.report.record import read_run_record
 from plant_plugin.report.result import read_result
-from plant_plugin.training.search.trial import read_outcome
 
 HASH = "0" * 64
 MODEL = {
@@ -43,9 +42,8 @@ FILES: dict[str, tuple[Read, Any]] = {
     "run.json": (read_run_record, RECORD),
     "result.json": (lambda folder: read_result(folder / "result.json"), RESULT),
     "logs.json": (lambda folder: read_logs(folder / "logs.json"), LOGS),
-    "outcome.json": (read_outcome, {"finished": True}),
 }
-SET_ASIDE = ("run.json", "outcome.json")  # as if they were not there, so that a run resumes and a search goes on
+SET_ASIDE = ("run.json",)  # as if it was not there, so that a run starts anew
 
 
 def changed(content: dict[str, Any], key: str, value: object) -> dict[str, Any]:
@@ -87,7 +85,6 @@ def test_a_whole_file_with_a_key_of_another_version(tmp_path: Path, name: str) -
         ("result.json", "seed", "one"),
         ("logs.json", "val", "0.5"),
         ("logs.json", "config.evidence.test_file", 5),
-        ("outcome.json", "finished", "yes"),
     ],
 )
 def test_a_wrong_or_missing_key_is_named_with_its_file(tmp_path: Path, name: str, key: str, value: object) -> None:
@@ -154,4 +151,3 @@ def test_a_file_that_is_not_there_is_the_callers_business(tmp_path: Path) -> Non
     with pytest.raises(FileNotFoundError):
         read_json(tmp_path / "nothing.json", dict[str, float], what="thresholds", fix="")
     assert read_run_record(tmp_path) is None
-    assert read_outcome(tmp_path) == {}

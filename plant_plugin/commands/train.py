@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from plant_plugin.commands.desk import is_desk, open_desk
 from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
 from plant_plugin.commands.shared import FILE, FOLDER, count_line
-from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.errors import ConfigError, DataError, needs_extra
 
 if TYPE_CHECKING:
     from plant_plugin.report.result import Result
@@ -147,8 +147,8 @@ def search(config: str, **flags: object) -> None:
     E.g. learning_rate: ['grid_search', [0.01, 0.001]]: LibMultiLabel's keys, expressions and *_tune.yml files. Trials
     never see the test split; the best by val_metric is trained again on training and validation documents and tested.
     """
-    from plant_plugin.training.search.plan import plan_search
-
+    with needs_extra("search", "a search needs Ray Tune"):
+        from plant_plugin.training.search.plan import plan_search
     overrides = overrides_from(flags)
     silent = bool(overrides.pop("silent", False))  # in the file it is for the trials
     plan = plan_search(config, overrides)

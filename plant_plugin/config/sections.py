@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Le
+from typing_extensions import override
 
 from plant_plugin.config.options import (
     Block,
     EvidenceOptions,
+    Fault,
     PlantedScoresOptions,
     RelevanceOptions,
     ShortlistOptions,
@@ -234,7 +236,7 @@ class Settings(Plant, Linear, Evaluation, Training, Model, Data, General, Block)
 
 @dataclass(frozen=True)
 class Asha(Block):
-    """``scheduler`` of a search: the arguments of Ray Tune's ASHA, with ours and then its own defaults."""
+    """``scheduler`` of a search: the arguments of Ray Tune's ASHA, with its defaults."""
 
     unknown: ClassVar[str] = "ASHA has no such argument"
 
@@ -243,6 +245,11 @@ class Asha(Block):
     reduction_factor: Annotated[Number, Gt(1)] = key(4, "of so many trials one continues")
     brackets: AtLeast1 = key(1, "groups of trials with another grace period each")
     time_attr: Literal["training_iteration", "time_total_s"] = key("training_iteration", "what is counted")
+
+    @override
+    def faults(self) -> Iterator[Fault]:
+        if self.grace_period > self.max_t:
+            yield Fault("grace_period", f"has to be at most max_t, {self.max_t}", "lower it, or raise max_t")
 
 
 @dataclass(frozen=True)

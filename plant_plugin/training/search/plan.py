@@ -1,35 +1,36 @@
-"""What a search will do, checked before any data are read: its own keys, its expressions and all they may draw."""
+"""A search, checked before any data are read: LibMultiLabel's expressions become domains of Ray Tune.
+
+``['grid_search', [8, 16]]`` or ``['loguniform', 1e-5, 1e-3]`` in place of a value calls the function of that name in
+:mod:`ray.tune` with the rest of the list.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import copy
-import math
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 
 import yaml
+from ray import tune
 
-from plant_plugin.config import registry
-from plant_plugin.config.load import WITHOUT_INFLUENCE, Config, checked_config, read_given
-from plant_plugin.config.options import PLANTED_SCORES
+from plant_plugin.config.load import Config, checked_config, read_given
 from plant_plugin.config.problems import Problems, read_section
-from plant_plugin.config.sections import FIELDS, SEARCH_OPTIONS, Asha, Search
+from plant_plugin.config.sections import BLOCKS, MAPPINGS, SEARCH_OPTIONS, Asha, Search
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.config.yaml_file import parse
-from plant_plugin.errors import ConfigError, suggestion
-from plant_plugin.training.search.space import Expression, put, take_expressions
+from plant_plugin.errors import needs_extra
 
-INSTALL = "pip install 'plant-plugin[search]'"
-PACKAGES = {"optuna": ("optuna", "Optuna"), "bayesopt": ("bayes_opt", "bayesian-optimization")}
-# Values of one validation metric on the same documents can be compared; these keys would change either.
-SAME_FOR_ALL = frozenset(
-    {
-        "training_file", "val_file", "test_file", "val_size", "label_file", "data_format", "text_column",
-        "labels_column", "merge_train_val", "registry", "refit", "include_test_labels", "remove_no_label_data",
-        "allow_bad_lines", "monitor_metrics", "val_metric", "limit_val_batches", "metric_threshold", "linear", "eval",
-        "checkpoint_path", "cpu", "limit_test_batches", "choose",
-    }
+PACKAGES = {"optuna": "optuna", "bayesopt": "bayes_opt"}
+LISTED, NORMAL = ("choice", "grid_search"), ("randn", "qrandn")
+NAMES = (*LISTED, *NORMAL, "uniform", "quniform", "loguniform", "qloguniform", "randint", "qrandint")
+UNKNOWN = {"optuna": ("grid_search", *NORMAL), "bayesopt": tuple(name for name in NAMES if name != "uniform")}
+# Values of one validation metric on the same documents can be compared: keys that change either, or come afterwards.
+SAME_FOR_ALL = (
+    "training_file", "val_file", "val_size", "label_file", "data_format", "include_test_labels", "remove_no_label_data",
+    "val_metric", "metric_threshold", "limit_val_batches", "planted_scores",
 )  # fmt: skip
 
 
@@ -37,31 +38,21 @@ SAME_FOR_ALL = frozenset(
 class SearchPlan:
     """A checked search."""
 
-    given: Keys  # the configuration without the keys of the search, every expression at a value that it may draw
-    expressions: tuple[Expression, ...]  # the keys that vary
+    values: Keys  # of the second training's configuration, each that varies at one that may be drawn
+    space: dict[str, object]  # what Ray Tune draws from, by key (``network_config.rnn_dim``)
     options: Search
-    base: Config  # `given`, checked
-
-    @property
-    def num_trials(self) -> int:
-        """How many configurations are tried."""
-        grids = [len(each.arguments) for each in self.expressions if each.name == "grid_search"]
-        return self.options.num_samples * math.prod(grids)
+    base: Config  # `values`, checked
 
     @property
     def mode(self) -> str:
         """Whether ``val_metric`` is to be high or low."""
         return "min" if self.base.val_metric == "Loss" else "max"
 
-    def decoded(self, drawn: Keys) -> Keys:
-        """Values by key, from what Ray Tune drew."""
-        return {each.key: each.decode(drawn[each.key]) for each in self.expressions}
-
-    def configuration(self, chosen: Keys) -> Keys:
-        """The keys and values of a configuration file, with the chosen value of each key that varies."""
-        values = copy.deepcopy(self.given)
-        for each in self.expressions:
-            put(values, each.path, chosen[each.key])
+    def configuration(self, drawn: Keys) -> Keys:
+        """Return what the configuration file of the second training says, with values that Ray Tune drew."""
+        values = copy.deepcopy(self.values)
+        for key, value in drawn.items():
+            _put(values, key, value)
         return values
 
 
@@ -69,137 +60,93 @@ def plan_search(path_or_name: str | Path | None, overrides: Keys | None = None) 
     """Read and check a search: ``overrides`` may hold keys of the search too, and expressions as texts.
 
     Raises:
-        ConfigError: With every problem found, in ``problems``.
+        ConfigError: With every problem of its expressions, or else of its values, in ``problems``.
     """
-    changes = dict(overrides or {})
-    for key, value in changes.items():
-        if isinstance(value, str) and value.lstrip().startswith("["):
-            changes[key] = _read(value)
-    given, problems = read_given(path_or_name, changes)
-    options = _options(given, problems)
-    expressions = take_expressions(given, problems)
-    _check_expressions(expressions, options, problems)
-    _check_installed(options, problems)
-    given |= {"merge_train_val": False, "refit": "none"}  # trials are compared on validation documents
-    base: Config | None = None
-    try:
-        base = checked_config(given, problems)
-    except ConfigError as error:
-        problems.found = list(error.problems)
-    else:
-        _check_task(base, problems)
-    _check_drawn(given, expressions, problems)
+    flags = dict(overrides or {})
+    for key, value in flags.items():
+        if isinstance(value, str) and value.startswith(("[", "{")):
+            with contextlib.suppress(yaml.YAMLError):  # a text that the check of its key refuses
+                flags[key] = parse(value)
+    values, problems = read_given(path_or_name, flags)
+    options = _options(values, problems)
+    space, examples = _expressions(values, options, problems)
     problems.raise_if_any()
-    assert base is not None
-    return SearchPlan(given, tuple(expressions), options, base)
+    merged = not (options.no_retrain or options.no_merge_train_val)
+    values |= {"merge_train_val": False, "refit": "train+val" if merged else "none"}
+    base = checked_config(values, problems)
+    if base.linear or base.model_name.lower() == "attentionxml":
+        problems.add("model_name", "a search is for networks with a metric after each epoch", "search another model")
+    if base.choose:
+        problems.add("choose", "each trial would choose anew", "train once, and search from the settled.yml of its run")
+    problems.raise_if_any()
+    plan = SearchPlan(values, space, options, base)
+    for key, drawable in examples.items():
+        for value in drawable:
+            checked_config(plan.configuration({key: value}), Problems(problems.path, problems.lines))
+    return plan
 
 
-def _read(flag: str) -> Value:
-    """What a flag spells in YAML, if it does."""
-    try:
-        return parse(flag)
-    except yaml.YAMLError:
-        return flag
-
-
-def _options(given: Keys, problems: Problems) -> Search:
+def _options(values: Keys, problems: Problems) -> Search:
     """Take the keys of the search out of the configuration."""
-    own = {name: given.pop(name) for name in SEARCH_OPTIONS if name in given}
-    own["scheduler"] = _scheduler(own.get("scheduler"), problems)
-    options = read_section(Search, own, problems)
-    known = (*FIELDS, *SEARCH_OPTIONS)
-    for name in [name for name in given if name not in known]:
-        del given[name]
-        problems.add(str(name), "there is no such key", suggestion(str(name), known))
-    if options.no_retrain and options.no_merge_train_val:
-        fix = "leave out one: without a second training nothing is merged"
-        problems.add("no_retrain", "excludes no_merge_train_val", fix)
+    given = {name: values.pop(name) for name in SEARCH_OPTIONS if name in values}
+    if isinstance(given.get("scheduler"), dict):
+        given["scheduler"] = asdict(read_section(Asha, given["scheduler"], problems, "scheduler."))
+    options = read_section(Search, given, problems)
+    with needs_extra("search"):
+        import_module(PACKAGES.get(options.search_alg or "", "ray"))
+    if options.no_retrain and options.scheduler is not None:
+        problems.add("no_retrain", "a trial that the scheduler stops has no model to test", "leave out one of the two")
     return options
 
 
-def _scheduler(value: Value, problems: Problems) -> Keys | None:
-    """The arguments of ASHA, from a mapping of the file or the text of a flag."""
-    value = _read(value) if isinstance(value, str) else value
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        problems.add("scheduler", "has to be a mapping or null", "e.g. {max_t: 50, grace_period: 10}")
-        return None
-    asha = read_section(Asha, value, problems, "scheduler.")
-    if asha.max_t < asha.grace_period:
-        problems.add("scheduler.grace_period", f"has to be at most max_t, {asha.max_t}")
-    return {name: own for name, own in asdict(asha).items() if name in value or name in ("max_t", "grace_period")}
-
-
-def _check_expressions(expressions: list[Expression], options: Search, problems: Problems) -> None:
-    """Something has to vary; and what varies has to make sense in a search, and to the algorithm."""
-    if not expressions and not problems.found:
+def _expressions(values: Keys, options: Search, problems: Problems) -> tuple[dict[str, object], dict[str, list[Value]]]:
+    """Return the domain and some values of each key with an expression, in whose place the first of these is put."""
+    space, examples = {}, {}
+    for key, (name, *arguments) in list(_lists(values)):
+        try:
+            space[key], examples[key] = _domain(name, arguments)
+        except (TypeError, ValueError, ZeroDivisionError, IndexError) as error:  # most of them Ray's
+            problems.add(key, f"{name!r}: {error}", "see the table of expressions in docs/search.md")
+            continue
+        _put(values, key, examples[key][0])
+        if key.partition(".")[0] in SAME_FOR_ALL:
+            problems.add(key, "trials that differ in it cannot be compared", "give it one value")
+        if name in UNKNOWN.get(options.search_alg or "", ()):
+            problems.add(key, f"{options.search_alg} knows no {name}", "use uniform, or search_alg: basic_variant")
+    if not space:
         fix = "give at least one key a sampling expression, e.g. learning_rate: ['grid_search', [0.01, 0.001]]"
         problems.add("search", "there is nothing to search", fix)
-    for each in expressions:
-        key, top = each.key, each.path[0]
-        if top in SAME_FOR_ALL:
-            problems.add(key, "trials that differ in it cannot be compared", "give it one value")
-        elif top in WITHOUT_INFLUENCE:
-            problems.add(key, "no result depends on it", "give it one value")
-        elif top == "planted_scores":
-            fix = "give it one value; its adjustment and its weight are chosen on validation documents anyway"
-            problems.add(key, "planted scores are added after the epochs that a search compares", fix)
-        if options.search_alg == "bayesopt" and each.name != "uniform":
-            problems.add(key, f"bayesopt knows no {each.name}", "use uniform, or another search_alg")
-        elif options.search_alg == "optuna" and each.name in ("grid_search", "randn", "qrandn"):
-            problems.add(key, f"optuna knows no {each.name}", "use choice or uniform, or search_alg: basic_variant")
+    return space, examples
 
 
-def _check_installed(options: Search, problems: Problems) -> None:
-    if find_spec("ray") is None:
-        problems.add("search", "Ray Tune is not installed", INSTALL)
-    module, name = PACKAGES.get(options.search_alg or "", (None, ""))
-    if module is not None and find_spec(module) is None:
-        problems.add("search_alg", f"{name} is not installed", INSTALL, value=options.search_alg)
+def _domain(name: str, arguments: list[Value]) -> tuple[object, list[Value]]:
+    """Return a domain of Ray Tune, and values that it may draw: all listed ones, else the mean or both ends."""
+    if name in LISTED:
+        if not (arguments and isinstance(arguments[0], list) and arguments[0]):
+            raise ValueError("a list of values has to follow")
+        return getattr(tune, name)(*arguments), arguments[0]
+    numbers = [float(number) if isinstance(number, str) else number for number in arguments]  # 1e-3 is a text in YAML
+    domain = getattr(tune, name)(*numbers)
+    low, high = numbers[0], numbers[1] - (name == "randint")
+    if name in NORMAL:
+        return domain, [low]
+    if low > high:
+        raise ValueError("low has to be below high")
+    return domain, [low, high]
 
 
-def _check_task(base: Config, problems: Problems) -> None:
-    """Validation documents and a metric on them after every epoch."""
-    if base.linear:
-        problems.add("linear", "a search is for networks", "try linear options one by one; they train in seconds")
-        return
-    if base.choose:
-        what, fix = "each trial would choose anew", "train with plant.yml once, and name the settled.yml of its run"
-        problems.add("choose", what, fix)
-    if base.strategy == PLANTED_SCORES:
-        what = "no network is trained, so that there are no epochs to compare"
-        problems.add("strategy", what, "say plant or end_to_end")
-    if base.stage2.epochs == 0:
-        problems.add("stage2.epochs", "there are no epochs to compare", "leave it out")
-    if base.model_name.lower() == "attentionxml":
-        problems.add("model_name", "AttentionXML has no validation metric of the whole model", "choose another network")
-    for key in ("eval", "resume"):
-        if getattr(base, key):
-            problems.add(key, "a search trains its models from the start", "leave it out")
-    if base.val_file is None and base.val_size == 0:
-        problems.add("val_size", "there are no validation documents to choose by", "give val_file or a val_size")
-    if not registry.get("networks", base.model_name).ours:
-        monitored = {name.lower() for name in base.monitor_metrics}
-        if base.val_metric.lower() not in monitored:
-            fix = f"add {base.val_metric} to monitor_metrics"
-            problems.add("val_metric", "LibMultiLabel computes it only where it is monitored", fix)
+def _lists(values: Mapping[str, Value], above: str = "") -> Iterator[tuple[str, Value]]:
+    """Yield every list that begins with the name of an expression, after its key."""
+    for name, value in values.items():
+        if isinstance(value, dict) and (above or name in (*BLOCKS, *MAPPINGS)):
+            yield from _lists(value, f"{above}{name}.")
+        elif isinstance(value, list) and value and value[0] in NAMES:
+            yield f"{above}{name}", value
 
 
-def _check_drawn(given: Keys, expressions: list[Expression], problems: Problems) -> None:
-    """Every listed value, and the ends of every range, in an otherwise equal configuration."""
-    told = {problem.where for problem in problems.found}
-    for each in expressions:
-        for value in each.probes()[1:]:
-            changed = copy.deepcopy(given)
-            put(changed, each.path, value)
-            try:
-                checked_config(changed, Problems(problems.path, dict(problems.lines)))
-            except ConfigError as error:
-                for problem in error.problems:
-                    what, where = problem.what, str(problem.where)
-                    if not where.startswith(each.key):  # of another key: say which value brings it about
-                        what += f" (with {each.key}: {value})"
-                    if problem.where not in told:
-                        problems.found.append(ConfigError(what, where=problem.where, fix=problem.fix))
-                told |= {problem.where for problem in error.problems}
+def _put(values: Keys, key: str, value: Value) -> None:
+    """Set a key of a nested mapping in place."""
+    *blocks, name = key.split(".")
+    for block in blocks:
+        values = values[block]
+    values[name] = value

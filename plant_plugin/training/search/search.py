@@ -1,222 +1,197 @@
-"""A whole search: the trials, the best one, and its training on all the documents there are."""
+"""A whole search on Ray Tune: the trials, the best one, and its training on all the documents there are."""
 
 from __future__ import annotations
 
-import csv
+import contextlib
 import json
+import math
+import os
 import sys
+import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plant_plugin.config import Config, load_config, registry
-from plant_plugin.config.options import AUTO, OF_PHRASES
-from plant_plugin.config.values import Keys, Value
-from plant_plugin.errors import PlantError, needs_extra
-from plant_plugin.files import atomic_write, remove, write_text
+import pandas as pd
+import ray
+import yaml
+from ray import tune
+from ray.tune.schedulers import ASHAScheduler
+from typing_extensions import override
+
+from plant_plugin.config import load_config
+from plant_plugin.config.values import Keys
+from plant_plugin.errors import PlantError
+from plant_plugin.files import remove, write_text
+from plant_plugin.relevance.cluster import ADDRESS, cluster
+from plant_plugin.report.logs import LOGS, evaluations, read_logs
+from plant_plugin.report.machine import usable_cores
 from plant_plugin.report.run_folder import own_folder
-from plant_plugin.training.search.plan import SearchPlan
-from plant_plugin.training.search.trial import KEPT, LOG, best_epoch, read_outcome, read_values, write_configuration
+from plant_plugin.training.search.plan import PACKAGES, SearchPlan
 
 if TYPE_CHECKING:
+    from ray.tune.experiment import Trial
+
     from plant_plugin.report.result import Result
 
-BEST = "best.yml"
-SHOWN_REASONS = 5
+TRIALS, BEST = "trials", "best.yml"
+CONFIG, LOG, FAILURE = "config.yml", "trial.log", "failure.txt"
+STAY = (CONFIG, LOG, LOGS, FAILURE)  # files of a trial that is not the best
+LOOK_SECONDS = 0.5  # how often the logs of a trial are read
+
+
+class Table(tune.Callback):
+    """The trials that have ended, the best first, in ``trials.csv`` too; models but that of the best are removed."""
+
+    def __init__(self, plan: SearchPlan, folder: Path, say: Callable[[str], None]) -> None:
+        self.plan, self.folder, self.say = plan, folder, say
+        self.rows: list[Keys] = []
+
+    @override
+    def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: object) -> None:
+        self._add(trial, None)
+
+    @override
+    def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: object) -> None:
+        path = self.folder / TRIALS / str(trial) / FAILURE
+        lost = f"its process ended, as happens when memory runs out; see {LOG}"
+        self._add(trial, path.read_text(encoding="utf-8") if path.is_file() else lost)
+
+    def _add(self, trial: Trial, reason: str | None) -> None:
+        metric, sign = self.plan.base.val_metric, -1 if self.plan.mode == "max" else 1
+        results = {name: trial.last_result.get(name) for name in (metric, "training_iteration")}
+        self.rows.append({"trial": str(trial), **results, **trial.config, "reason": reason})
+        self.rows.sort(key=lambda row: (row["reason"] is not None, sign * (row[metric] or 0), row["trial"]))
+        write_text(self.folder / "trials.csv", pd.DataFrame(self.rows, dtype=object).to_csv(index=False))
+        self.say(f"trial {trial}: {trial.config}, {metric} {results[metric]}" + (f", {reason}" if reason else ""))
+        for row in self.rows[1:]:
+            for path in (self.folder / TRIALS / row["trial"]).glob("*"):
+                if path.name not in STAY:
+                    remove(path)
 
 
 def search(plan: SearchPlan, *, silent: bool = False) -> Result:
-    """Search as :func:`search_in_folder` does, in a folder of the search's own."""
-    with own_folder(plan.base) as base:
-        return search_in_folder(replace(plan, base=base), silent=silent)
+    """Run the trials, choose by ``val_metric`` only, then train the best configuration again and test it.
 
-
-def search_in_folder(plan: SearchPlan, *, silent: bool = False) -> Result:
-    """Run the trials, choose by ``val_metric`` alone, then train the best configuration again and test it.
-
-    Writes into ``result_dir/DATA_CONFIG_TIME``: ``trials.csv`` and ``trials.json``, ``trials/NUMBER``, ``best.yml``
-    and, from the second training, the run folder ``best``.
+    Writes into ``result_dir/DATA_CONFIG_TIME``: ``trials.csv``, ``trials/NUMBER``, ``best.yml`` and, from the second
+    training, the run folder ``best``.
 
     Returns:
         The content of ``best/result.json``, or an empty dictionary where there is no test file.
 
     Raises:
-        MissingExtraError: Ray Tune cannot be imported.
         PlantError: Ray does not start, no trial has a value of ``val_metric``, or the second training fails.
     """
-    with needs_extra("search", "Ray Tune cannot be imported"):
-        from plant_plugin.training.search.tuning import run_trials
+    from plant_plugin.training.run import run
 
     def say(text: str) -> None:
         if not silent:
             print(text, file=sys.stderr, flush=True)
 
-    def ended(name: str, drawn: Keys) -> None:
-        trial = trials.add(name, plan.decoded(drawn))
-        say(f"trial {trial.name} {trial.status}: {_told(plan, trial)}" + (f"; {trial.reason}" if trial.reason else ""))
+    with own_folder(plan.base) as base:
+        folder = base.checkpoint_dir.resolve()
+        say(f"trials of {', '.join(plan.space)}, in {folder}")
+        best = run_trials(plan, folder, say)[0]
+        if best["reason"] is not None:
+            fix = f"see trials.csv and trials/NUMBER/{LOG}, or train with trials/0001/{CONFIG}"
+            raise PlantError(f"no trial has a value of {base.val_metric}", where=str(folder), fix=fix)
+        say(f"best: trial {best['trial']}, {base.val_metric} {best[base.val_metric]}")
+        write_yaml(folder / BEST, plan.configuration({key: best[key] for key in plan.space}))
+        changes: Keys = {"silent": silent}
+        if plan.options.no_retrain:
+            if base.test_file is None:
+                return {}
+            changes |= {"eval": True, "checkpoint_path": str(folder / TRIALS / best["trial"])}
+        config = load_config(folder / BEST, changes)
+        # This search has written the model that may be tested.
+        return run(replace(config, trust_code=config.eval, run_name="best", checkpoint_dir=folder / "best"))
 
-    folder = plan.base.checkpoint_dir.resolve()
-    trials = Trials(folder, plan.base.val_metric, plan.mode)
-    trials.write()
-    say(f"{plan.num_trials} trials of {', '.join(each.key for each in plan.expressions)}, in {folder}")
-    run_trials(plan, folder / "trials", say, ended)
-    best = trials.best
-    if best is None:
-        reasons = list(dict.fromkeys(f"trial {one.name}: {one.reason}" for one in trials.ended if one.reason))
-        more = [f"and {len(reasons) - SHOWN_REASONS} more"] if len(reasons) > SHOWN_REASONS else []
-        listed = "\n  ".join([*reasons[:SHOWN_REASONS], *more])
-        raise PlantError(
-            f"none of {len(trials.ended)} trials has a value of {trials.metric}\n  {listed}",
-            where=str(folder),
-            fix=f"see trials/NUMBER/{LOG}, or run one of the trials' configurations: "
-            f"libmultilabel --config {folder}/trials/0001/config.yml",
+
+def run_trials(plan: SearchPlan, folder: Path, say: Callable[[str], None]) -> list[Keys]:
+    """Run all trials, each in a folder of its number, and return their rows of the table, the best first."""
+    os.environ["TUNE_DISABLE_SIGINT_HANDLER"] = "1"  # Ctrl-C ends the search, not only its trials
+    options, base, names, table = plan.options, plan.base, dict[str, str](), Table(plan, folder, say)
+    with cluster(cores=usable_cores()):
+        machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        cores, cards = (int(max(machine.get(kind, 0) for machine in machines)) for kind in ("CPU", "GPU"))
+        needs = {"cpu": min(options.cpu_count, cores), "gpu": 0 if base.cpu else min(options.gpu_count, cards)}
+        work = tune.with_parameters(run_trial, plan=plan, folder=folder / TRIALS, working_folder=os.getcwd())
+        tune_config = tune.TuneConfig(
+            metric=base.val_metric,
+            mode=plan.mode,
+            num_samples=options.num_samples,
+            search_alg=tune.create_searcher(
+                options.search_alg if options.search_alg in PACKAGES else "random",
+                seed=base.seed,  # of optuna
+                random_state=base.seed,  # of the others
+                random_search_steps=min(10, options.num_samples),  # Ray's own number, before bayesopt suggests
+            ),
+            scheduler=None if options.scheduler is None else ASHAScheduler(**options.scheduler),
+            trial_name_creator=lambda trial: names.setdefault(trial.trial_id, f"{len(names) + 1:04}"),
         )
-    say(f"best: trial {best.name}, {_told(plan, best)}")
-    score = f"{plan.base.val_metric} {best.value:.4f} on validation documents"
-    heading = f"# libmultilabel --config {BEST}\n# The best of {plan.num_trials} trials: number {best.name}, {score}.\n"
-    write_configuration(folder / BEST, retrained(plan, best, trials.folder_of(best)), heading)
-    config = load_config(folder / BEST, {"silent": silent})
-    return _train_best(plan, config, best, trials, say)
+        notes = tune.RunConfig(name="tune", storage_path=str(folder), verbose=0, callbacks=[table])
+        try:
+            tune.Tuner(
+                tune.with_resources(work, needs), param_space=plan.space, tune_config=tune_config, run_config=notes
+            ).fit()
+        finally:
+            remove(folder / "tune")
+    return table.rows
 
 
-def _told(plan: SearchPlan, trial: Trial) -> str:
-    """A trial's values and result in one line."""
-    chosen = ", ".join(f"{key} {value}" for key, value in trial.values.items())
-    if trial.value is None:
-        return chosen
-    return f"{chosen}: {plan.base.val_metric} {trial.value:.4f} in epoch {trial.epoch}"
+def run_trial(drawn: Keys, plan: SearchPlan, folder: Path, working_folder: str) -> None:
+    """Train with what Ray Tune drew, and report the best value after each epoch from the first on that has one."""
+    os.chdir(working_folder)  # where relative paths of the configuration begin
+    os.environ.pop(ADDRESS, None)  # the trial keeps to its cores
+    metric, trial_folder = plan.base.val_metric, folder / tune.get_context().get_trial_name()
+    trial_folder.mkdir(parents=True)
+    write_yaml(trial_folder / CONFIG, {**plan.configuration(drawn), "refit": "none"})
+    with open(trial_folder / LOG, "w") as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+        training, reported, ended = ThreadPool(1).apply_async(train, (trial_folder,)), 0, False
+        while not ended:
+            training.wait(LOOK_SECONDS)
+            ended = training.ready()
+            values = read_values(trial_folder, metric)
+            for epochs in range(reported + 1, len(values) + 1):
+                tune.report({metric: max(values[:epochs]) if plan.mode == "max" else min(values[:epochs])})
+            reported = max(reported, len(values))
+        training.get()
 
 
-def retrained(plan: SearchPlan, best: Trial, folder: Path) -> Keys:
-    """The configuration of the second training, after a trial in a folder.
+def train(folder: Path) -> None:
+    """Train the configuration of a trial's folder; the reason of a failure is written into the folder.
 
-    As LibMultiLabel does it: as many epochs as the trial needed to its best one, on training and validation documents
-    together unless ``no_merge_train_val``. With ``no_retrain``: the trial's own.
+    Raises:
+        RuntimeError: It failed, or no epoch has a value of ``val_metric``.
     """
-    values = plan.configuration(best.values)
-    values.pop("silent", None)  # of the trials
-    if plan.options.no_retrain:
-        return values
-    values["merge_train_val"] = not plan.options.no_merge_train_val
-    if not registry.get("networks", plan.base.model_name).ours:
-        values["epochs"] = best.epoch
-        return values
-    config = load_config(folder / "config.yml")
-    _set(values, "stage2", "epochs", best.epoch)
-    if config.strategy == "plant":
-        found = best_epoch(read_values(folder, f"attention-nDCG@{config.stage1.k}", "stage1"), "max")
-        if found is not None:
-            _set(values, "stage1", "epochs", found + 1)
-    if config.planted_scores.model != "none" and values["merge_train_val"]:
-        # Nothing is left to choose them on: those chosen on the trial's validation documents hold.
-        from plant_plugin.model.folder import read_content
-        from plant_plugin.relevance.planted_scores import read_weights
-
-        of_phrases = () if config.evidence.training_file or config.evidence.mine else OF_PHRASES
-        for name, value in read_weights(folder).items():
-            if name not in of_phrases:
-                _set(values, "planted_scores", name, value)
-        if config.shortlist.size == AUTO:
-            _set(values, "shortlist", "size", read_content(folder, trust_code=True)["shortlist"])
-    return values
-
-
-def _set(values: Keys, block: str, name: str, value: Value) -> None:
-    values[block] = {**(values.get(block) or {}), name: value}
-
-
-def _train_best(plan: SearchPlan, config: Config, best: Trial, trials: Trials, say: Callable[[str], None]) -> Result:
-    """The second training and its test, in the folder ``best``; without it the test of the trial's model."""
     from plant_plugin.training.run import run
 
-    model = trials.folder_of(best)
-    if plan.options.no_retrain:
-        if best.status != "finished":
-            what = f"the scheduler stopped the best trial, {best.name}, so that it has no model to test"
-            raise PlantError(what, where=str(model), fix="search without no_retrain, or without a scheduler")
-        say(f"its model is in {model}")
-        if config.test_file is None:
-            return {}
-        changes = {"eval": True, "checkpoint_path": str(model), "silent": config.silent}
-        config = replace(load_config(trials.folder / BEST, changes), trust_code=True)  # this search wrote it
-    config = replace(config, run_name="best", checkpoint_dir=trials.folder / "best")
-    return run(config)
+    try:
+        config = load_config(folder / CONFIG)
+        run(replace(config, run_name=folder.name, checkpoint_dir=folder), tests=False)
+        if not read_values(folder, config.val_metric):
+            fix = "give validation documents, epochs of stage 2, and the metric in monitor_metrics"
+            raise PlantError(f"no epoch has a value of {config.val_metric} that is a number", fix=fix)
+    except BaseException as error:  # also Lightning's SystemExit
+        traceback.print_exc()
+        # The message of a foreign error may quote a document.
+        reason = error.format_message() if isinstance(error, PlantError) else f"{type(error).__name__}, see {LOG}"
+        write_text(folder / FAILURE, reason)
+        raise RuntimeError(reason) from error
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One trial that has ended."""
-
-    name: str  # a number, and name of its folder
-    values: Keys  # the chosen value of each key that varies
-    status: str  # `finished`, `failed`, or `stopped` by the scheduler
-    value: float | None  # best of `val_metric`
-    epoch: int | None  # the first that has it, from 1
-    epochs: int  # trained
-    reason: str | None  # why it failed
+def read_values(folder: Path, metric: str) -> list[float]:
+    """Read the metric after each epoch where it is a number; nothing where the logs are just being written."""
+    try:
+        entries = evaluations(read_logs(folder / LOGS), "val")
+    except (OSError, PlantError):
+        return []
+    values = [{name.lower(): value for name, value in entry.items()}.get(metric.lower()) for entry in entries]
+    return [value for value in values if value is not None and math.isfinite(value)]
 
 
-class Trials:
-    """All trials so far of a search in a folder; ``metric`` is ``val_metric``, and its best value the ``mode``."""
-
-    def __init__(self, folder: Path, metric: str, mode: str) -> None:
-        self.folder, self.metric, self.mode = folder, metric, mode
-        self.ended: list[Trial] = []
-
-    @property
-    def best(self) -> Trial | None:
-        """The trial with the best value; of equals, the one with the lowest number."""
-        sign = -1 if self.mode == "max" else 1
-        able = [trial for trial in self.ended if trial.value is not None and trial.status != "failed"]
-        return min(able, key=lambda trial: (sign * (trial.value or 0.0), trial.name), default=None)
-
-    def folder_of(self, trial: Trial) -> Path:
-        """Its run folder."""
-        return self.folder / "trials" / trial.name
-
-    def add(self, name: str, values: Keys) -> Trial:
-        """Note a trial that has ended, write the tables anew, and remove models that are not the best."""
-        own = self.folder / "trials" / name
-        found, outcome = read_values(own, self.metric), read_outcome(own)
-        best = best_epoch(found, self.mode)
-        reason = outcome.get("failure")
-        status = "failed" if reason is not None else "finished" if outcome.get("finished") else "stopped"
-        if status == "stopped" and best is None:
-            status, reason = "failed", "Ray ended it before its first epoch"
-        value, epoch = (None, None) if best is None else (found[best], best + 1)
-        trial = Trial(name, values, status, value, epoch, len(found), reason)
-        before = self.best
-        self.ended = sorted([*self.ended, trial], key=lambda one: one.name)
-        self.write()
-        for one in (before, trial):
-            if one is not None and one is not self.best:
-                _forget_model(self.folder_of(one))
-        return trial
-
-    def write(self) -> None:
-        """``trials.csv`` and ``trials.json``."""
-        best = self.best
-        rows = [
-            {
-                "trial": trial.name, "status": trial.status, self.metric: trial.value, "epoch": trial.epoch,
-                "epochs": trial.epochs, **trial.values, "reason": trial.reason,
-            }
-            for trial in self.ended
-        ]  # fmt: skip
-        content = {"val_metric": self.metric, "mode": self.mode, "best": best.name if best else None, "trials": rows}
-        write_text(self.folder / "trials.json", json.dumps(content, indent=1) + "\n")
-        with (
-            atomic_write(self.folder / "trials.csv") as temporary,
-            open(temporary, "w", newline="", encoding="utf-8") as stream,
-        ):
-            writer = csv.DictWriter(stream, list(rows[0]) if rows else [], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-
-
-def _forget_model(folder: Path) -> None:
-    """Remove what a trial that is not the best has trained; its configuration and its numbers stay."""
-    for path in folder.glob("*"):
-        if path.name not in KEPT:
-            remove(path)
+def write_yaml(path: Path, values: Keys) -> None:
+    """Write a configuration file, numbers of NumPy as Python's."""
+    write_text(path, yaml.safe_dump(json.loads(json.dumps(values)), sort_keys=False, allow_unicode=True))
