@@ -103,7 +103,8 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, texts: list[str], labels: sparse.csr_array, folder: Path) -> None:
         from plant_plugin.model.predictor import Predictor
-        from plant_plugin.report.run_folder import found_again, own_folder
+        from plant_plugin.report.run_folder import own_folder
+        from plant_plugin.training.resume import resume_newest
         from plant_plugin.training.run import run_in_folder
 
         width = len(str(max(labels.shape[1] - 1, 0)))  # so that the alphabet, the order of label sets, is the columns'
@@ -118,7 +119,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
             from plant_plugin.training.choose.settle import settle  # imports the linear model and the trials
 
             config_read = settle(config_read)
-        with own_folder(found_again(config_read)) as config:
+        with own_folder(resume_newest(config_read)) as config:
             run_in_folder(config)
         trained = Path(config.checkpoint_dir)
         self.predictor_: Predictor = Predictor.load(trained, device=self.device, trust_code=True)  # as `options` say

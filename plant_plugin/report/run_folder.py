@@ -15,31 +15,15 @@ from pathlib import Path
 from types import FrameType
 
 from plant_plugin.config import Config
-from plant_plugin.config.options import AUTO
 from plant_plugin.errors import CheckpointError, Interrupted, PlantError, Terminated
 from plant_plugin.files import locked
 from plant_plugin.report.metric_log import FILE
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE
-from plant_plugin.report.states import record_of
 
 LOCK = ".lock"
 SETTLED = "settled.yml"  # what `choose: true` has chosen
 UNTRAINED = {RUN_FILE, LOCK, SETTLED, FILE, "relevance.npz"}  # files of a run that has not come to its first state
 WORTH_KEEPING = 60.0  # seconds after which even these are kept
-
-
-def found_again(config: Config) -> Config:
-    """Where ``resume`` is ``auto``: the configuration that goes on with the newest run of it that has not ended."""
-    if config.resume != AUTO:
-        return config
-    unfinished = []
-    for path in config.checkpoint_dir.parent.glob(f"*/{RUN_FILE}"):
-        with contextlib.suppress(CheckpointError):  # of another run that is torn: none to go on with
-            record = record_of(path.parent)
-            if record and record["config_hash"] == config.hash() and not record.get("finished"):
-                unfinished.append(path)
-    newest = max(unfinished, key=lambda path: path.stat().st_mtime_ns, default=None)
-    return config.resumed(newest and newest.parent)
 
 
 @contextlib.contextmanager

@@ -27,11 +27,11 @@ from plant_plugin.networks.kernels.label_attention import halve_blocks
 from plant_plugin.report.logs import evaluations, read_logs, shorten_log, without_config
 from plant_plugin.report.record import note_cost, note_of_stage, read_run_record
 from plant_plugin.report.run import Run
-from plant_plugin.report.states import PATTERN, STATE_KEY, StateContent, is_whole, read_state
 from plant_plugin.training.devices import count, device_of, from_first, is_first, same_weights
 from plant_plugin.training.guards import out_of_memory
 from plant_plugin.training.resume import interrupted, listen, stopped
 from plant_plugin.training.stage import StageModule, precision_of, so_many
+from plant_plugin.training.states import PATTERN, STATE_KEY, StateContent, is_whole, read_state
 
 logger = logging.getLogger(__name__)
 

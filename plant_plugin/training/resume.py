@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from plant_plugin.config import Config
+from plant_plugin.config.options import AUTO
 from plant_plugin.config.sections import Settings
 from plant_plugin.errors import CheckpointError, FullDiskError, Interrupted, PlantError, Stopped
 from plant_plugin.files import is_full, remove, sha256
@@ -20,13 +22,27 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.record import RUN_FILE, note_of_stage, read_run_record, write_run_record
 from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED
-from plant_plugin.report.states import mend_logs, record_of
 from plant_plugin.training.devices import from_first, is_first, same_weights
 from plant_plugin.training.inputs import Inputs
+from plant_plugin.training.states import mend_logs, record_of
 
 logger = logging.getLogger(__name__)
 
 Stage = Callable[[PlantableNetwork, Inputs, Settings, Run], None]  # trains a network in place
+
+
+def resume_newest(config: Config) -> Config:
+    """Return the configuration that, where ``resume`` is ``auto``, resumes its newest run that has not ended."""
+    if config.resume != AUTO:
+        return config
+    unfinished = []
+    for path in config.checkpoint_dir.parent.glob(f"*/{RUN_FILE}"):
+        with contextlib.suppress(CheckpointError):  # another run, whose record is torn
+            record = record_of(path.parent)
+            if record and record["config_hash"] == config.hash() and not record.get("finished"):
+                unfinished.append(path)
+    newest = max(unfinished, key=lambda path: path.stat().st_mtime_ns, default=None)
+    return config.resumed(newest and newest.parent)
 
 
 def has_ended(run: Run, config_hash: str, *, resumed: bool) -> bool:

@@ -26,7 +26,7 @@ from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record
 from plant_plugin.report.result import Result, read_result, report
 from plant_plugin.report.run import Run
-from plant_plugin.report.run_folder import SETTLED, found_again, own_folder
+from plant_plugin.report.run_folder import SETTLED, own_folder
 from plant_plugin.training import resume
 from plant_plugin.training.build import build_network, load, plant_relevance, save
 from plant_plugin.training.devices import device_of, first_before_others, from_first, is_first, together
@@ -59,7 +59,7 @@ def run(config: Config, *, tests: bool = True) -> Result:
         from plant_plugin.training.choose.settle import settle  # imports the linear model and the trials
 
         config = settle(config)
-    with own_folder(found_again(config)) as config:
+    with own_folder(resume.resume_newest(config)) as config:
         if config.settled and os.environ.get("RANK", "0") == "0":
             write_text(config.checkpoint_dir / SETTLED, config.settled)
         result = run_in_folder(config, tests=tests)

@@ -23,7 +23,7 @@ from plant_plugin.l2r import ranker as ranker_module
 from plant_plugin.l2r.ranker import LabelLists
 from plant_plugin.model.label_profile import label_profile
 from plant_plugin.networks.losses import attention_ndcg
-from plant_plugin.report.run_folder import found_again
+from plant_plugin.training.resume import resume_newest
 from plant_plugin.training.run import run
 from plant_plugin.training.stage import learning_rate_factor
 from plant_plugin.training.stage2 import Stage2
@@ -94,11 +94,11 @@ def test_a_run_that_is_killed_in_either_stage_ends_with_the_same_weights(folder)
     whole, cut = (over(folder, **often, result_dir=str(folder / name)) for name in ("whole", "cut"))
     run(whole)
     for owner, call in ((ranker_module.RankerStage, 5), (Stage2, 9)):
-        config = found_again(replace(cut, resume="auto"))
+        config = resume_newest(replace(cut, resume="auto"))
         process = in_process(killed_at, config, owner, "training_step", call)
         process.join()
         assert process.exitcode == -signal.SIGKILL
-    run(found_again(replace(cut, resume="auto")))
+    run(resume_newest(replace(cut, resume="auto")))
     same_weights(folder_of(whole), folder_of(cut))
 
 

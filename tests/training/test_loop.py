@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import torch
 
-from plant_plugin.report.states import STATE_KEY, _Always
 from plant_plugin.training.loop import BEST, newest_state
+from plant_plugin.training.states import STATE_KEY, RequiredContent
 
 
 def write_state(folder: Path, step: int, **changes: Any) -> Path:
-    content = {**dict.fromkeys(_Always.__required_keys__, 0), "config": "hash", "step": step, "has_best": False}
+    content = {**dict.fromkeys(RequiredContent.__required_keys__, 0), "config": "hash", "step": step, "has_best": False}
     path = folder / f"state-{step:09d}.ckpt"
     torch.save({STATE_KEY: {**content, **changes}}, path)
     return path

@@ -20,14 +20,14 @@ from killed_runs import in_process, killed_at, same_bytes
 from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, Stopped
 from plant_plugin.report.result import read_result
-from plant_plugin.report.run_folder import found_again
-from plant_plugin.report.states import STATE_KEY
 from plant_plugin.training import run as training_run
 from plant_plugin.training.loop import newest_state
 from plant_plugin.training.resume import command as resume_command
+from plant_plugin.training.resume import resume_newest
 from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.stage2 import Stage2
+from plant_plugin.training.states import STATE_KEY
 
 Made = Callable[..., Config]
 OFTEN = {"checkpoint_every": "2", "batch_size": 20}
@@ -49,7 +49,7 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     places = ((Stage1, "training_step", 4), (Stage2, "validation_step", 2), (training_run, "report", 1))
     folders = set()
     for owner, name, call in places:
-        config = found_again(made(**often, resume="auto", result_dir=str(tmp_path / "cut")))
+        config = resume_newest(made(**often, resume="auto", result_dir=str(tmp_path / "cut")))
         folders.add(config.checkpoint_dir)
         process = in_process(killed_at, config, owner, name, call)
         process.join()
@@ -67,7 +67,7 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     assert [path.name for path in moved.iterdir() if path.name.startswith(("stage", "."))] == []
 
     shutil.rmtree(tmp_path / "cut")
-    again = found_again(made(**often, resume="auto", result_dir=str(tmp_path / "whole")))
+    again = resume_newest(made(**often, resume="auto", result_dir=str(tmp_path / "whole")))
     assert again.resume is None  # that one has ended
     assert run(made(**often, resume=str(moved))) == read_result(moved / "result.json")
 
@@ -80,7 +80,7 @@ def test_twenty_kills_at_random_moments(made: Made, tmp_path: Path) -> None:
     seconds, kills, ended = time.monotonic() - started, 0, 0
     moments = random.Random(7)
     while kills < 20 or not ended:
-        config = found_again(made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut")))
+        config = resume_newest(made(**OFTEN, resume="auto", result_dir=str(tmp_path / "cut")))
         process = in_process(run, config)
         process.join(moments.uniform(0, seconds) if kills < 20 else None)
         if process.is_alive():

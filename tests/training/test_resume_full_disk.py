@@ -19,7 +19,7 @@ from plant_plugin import files
 from plant_plugin.config import Config
 from plant_plugin.errors import FullDiskError
 from plant_plugin.report import metric_log
-from plant_plugin.report.run_folder import found_again
+from plant_plugin.training.resume import resume_newest
 from plant_plugin.training.run import run
 
 resource = pytest.importorskip("resource", reason="needs limits on the size of files")
@@ -63,7 +63,7 @@ def goes_on_after(
     whole = made(**given, result_dir=str(folder / "whole"))
     run(whole)
     for name in names:
-        config = found_again(made(**given, resume="auto", result_dir=str(folder / "cut")))
+        config = resume_newest(made(**given, resume="auto", result_dir=str(folder / "cut")))
         with refused(name, monkeypatch), pytest.raises(FullDiskError) as caught:
             run(config)
         error, run_folder = caught.value, config.checkpoint_dir
@@ -73,7 +73,7 @@ def goes_on_after(
         assert str(error.fix).endswith(f"--resume {run_folder}"), name
         assert [path for path in folder.rglob("*") if ".part" in path.name] == [], name
         assert not any(path.name == name and path.stat().st_size <= ROOM for path in run_folder.rglob("*")), name
-    config = found_again(made(**given, resume="auto", result_dir=str(folder / "cut")))
+    config = resume_newest(made(**given, resume="auto", result_dir=str(folder / "cut")))
     assert config.resume == str(run_folder)
     run(config)
     one, other = whole.checkpoint_dir, config.checkpoint_dir

@@ -14,7 +14,7 @@ from plant_plugin.config import Config
 from plant_plugin.errors import Stopped
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.networks.kernels import label_attention, triton_choice
-from plant_plugin.report.run_folder import found_again
+from plant_plugin.training.resume import resume_newest
 from plant_plugin.training.run import run
 from plant_plugin.training.stage2 import Stage2
 
@@ -92,7 +92,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers(
     monkeypatch.setattr(Stage2, "training_step", stops)
     with pytest.raises(Stopped):
         run(made(**given, result_dir=str(tmp_path / "cut")))
-    again = run(found_again(made(**given, resume="auto", result_dir=str(tmp_path / "cut"))))
+    again = run(resume_newest(made(**given, resume="auto", result_dir=str(tmp_path / "cut"))))
     for name in ("P@1", "nDCG@5"):
         assert again["metrics"][name] == pytest.approx(whole["metrics"][name], abs=0.02), name
 

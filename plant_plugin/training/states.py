@@ -1,4 +1,4 @@
-"""States of a stage on disk: what they tell without a network, and whether they are whole."""
+"""Read states of a stage on disk without a network, and tell whether they are whole."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ UNREADABLE = (
 )  # fmt: skip
 
 
-class _Always(TypedDict):
+class RequiredContent(TypedDict):
+    """Keys that every state has; one without them is of something else."""
+
     config: str  # hash
     step: int  # optimiser steps done
-    epoch: int  # to go on with, at `batch`
+    epoch: int  # to resume with, at `batch`
     batch: int
     has_ended: bool  # the early stopping had already ended the stage
     skipped: int  # steps left out so far, see training/guards.py
@@ -37,7 +39,7 @@ class _Always(TypedDict):
     has_best: bool  # `best.ckpt` was there
 
 
-class StateContent(_Always, total=False):
+class StateContent(RequiredContent, total=False):
     """The part of a state that is ours; other files of the run are mended from it."""
 
     record: RunRecord  # `run.json`, where it was whole
@@ -45,7 +47,7 @@ class StateContent(_Always, total=False):
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file that torch wrote is there and its sums agree; torch itself does not compare them."""
+    """Tell whether a file that torch wrote is there and its sums agree; torch itself does not compare them."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.testzip() is None
@@ -54,30 +56,30 @@ def is_whole(path: Path) -> bool:
 
 
 def read_state(path: Path) -> StateContent | None:
-    """What a state tells; None where it is torn."""
+    """Read our part of a state; None where it is torn."""
     import torch
 
     if not is_whole(path):
         return None
     try:
-        found: StateContent = torch.load(path, map_location="cpu", weights_only=True, mmap=True)[STATE_KEY]
+        content: StateContent = torch.load(path, map_location="cpu", weights_only=True, mmap=True)[STATE_KEY]
     except UNREADABLE:
         return None
-    return found if found.keys() >= _Always.__required_keys__ else None
+    return content if content.keys() >= RequiredContent.__required_keys__ else None
 
 
 def states_of(folder: Path) -> Iterator[StateContent]:
-    """The whole states of a run's folder, the newest first."""
+    """Yield the whole states of a run's folder, the newest first."""
     for path in sorted(folder.glob(f"stage*/{PATTERN}"), reverse=True):
-        if (found := read_state(path)) is not None:
-            yield found
+        if (content := read_state(path)) is not None:
+            yield content
 
 
 def record_of(folder: Path) -> RunRecord | None:
-    """``run.json`` of a folder; where it is torn, what the newest state says of it."""
+    """Read ``run.json`` of a folder; where it is torn, from the newest state."""
     if (record := read_run_record(folder)) is None:
         for state in states_of(folder):
-            logger.warning("%s is torn; the run's newest state tells what it held.", folder / RUN_FILE)
+            logger.warning("%s is torn; the run's newest state has what it held.", folder / RUN_FILE)
             return state.get("record") or {"config_hash": state["config"]}
     return record
 
