@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import lzma
 import random
 import re
@@ -24,6 +25,7 @@ from plant_plugin.config.sections import BLOCKS, SCHEMA
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric
 from plant_plugin.report import published
+from plant_plugin.training.run import train
 
 sys.path.append(str(ROOT / "examples"))
 made_up_notes = pytest.importorskip("made_up_notes", reason="examples/ lies in a checkout only")
@@ -197,6 +199,16 @@ def test_metrics_page_names_every_benchmark_of_papers() -> None:
     section = (DOCS / "metrics.md").read_text(encoding="utf-8").split("## As papers print it")[1]
     named = re.findall(r"`(\w+)`", "".join(line for line in section.splitlines() if line.startswith("| ")))
     assert set(named) == set(published.content().benchmarks)
+
+
+def test_method_page_follows_train() -> None:
+    steps = re.findall(r"`(\w+)`,\sin\s`([\w/]+\.py)`", (DOCS / "method.md").read_text(encoding="utf-8"))
+    assert len(steps) >= 12  # sections
+    for step, module in steps:
+        assert re.search(rf"^def {step}\(", (ROOT / "plant_plugin" / module).read_text(encoding="utf-8"), re.MULTILINE)
+    body = inspect.getsource(train).partition('"""')[2]
+    named = [step for step, _ in steps if not step.startswith("run_stage")]  # train has the stages as an argument
+    assert named == sorted(named, key=lambda step: body.index(f"{step}("))
 
 
 def test_configuration_page_names_every_block() -> None:
