@@ -34,7 +34,7 @@ class Masks(NamedTuple):
     word: Tensor | None  # (V, 1)
     inputs: list[Tensor | None]  # of each layer's input, (B, 1, width)
     output: Tensor | None  # (B, 1, E)
-    recurrent: list[Tensor]  # each layer's hidden-to-hidden weights, with what is dropped at zero
+    recurrent: list[Tensor]  # each layer's hidden-to-hidden weights, zero where they are dropped
 
     def of(self, rows: Tensor) -> Masks:
         """Return the masks of chosen documents."""
@@ -88,7 +88,7 @@ class AwdLstm(nn.Module):
         """Return states (B, T, E) of ``text`` (B, T), before the output's dropout, and the state after the last."""
         words = self.embedding.weight if masks.word is None else self.embedding.weight * masks.word
         states, ended = functional.embedding(text, words), State()
-        with torch.autocast(text.device.type, enabled=False):  # one width of numbers for what is carried
+        with torch.autocast(text.device.type, enabled=False):  # the state that is carried has one type
             for layer, start, mask, recurrent in zip(self.stack(), state, masks.inputs, masks.recurrent, strict=True):
                 states = states if mask is None else states * mask
                 enter, _, *biases = weights_of(layer, "l0")

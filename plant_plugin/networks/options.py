@@ -1,4 +1,4 @@
-"""The options of our networks: what ``network_config`` may hold for each of them, what holds where it is silent.
+"""The options of our networks: the keys of ``network_config`` of each, with their defaults.
 
 A network takes them beside ``num_classes`` and ``embed_vecs``, which the data decide. They are read without torch, so
 that a configuration is checked before anything large is imported. To add one: a line here, and its use in the network.
@@ -22,8 +22,8 @@ class Prior(NetworkOptions):
 
     planted_prior: Literal["none", "additive"] = "none"  # additive: the relevance stays in the attention's scores
     prior_strength: Number = 4.0  # start value of β, one per label and head
-    # Of every label before training; None: about 0. Among the labels that stage 2 takes up few are true: the logit of
-    # their share, −1.5 to −3, saves it from teaching that first, through the states (Lin et al. 2017, section 3.3).
+    # Of every label before training; None: about 0. Few of the labels that stage 2 trains on are true: the logit of
+    # their share, −1.5 to −3, saves it from learning that first, through the states (Lin et al. 2017, section 3.3).
     initial_logit: Number | None = None
 
     @property
@@ -42,7 +42,7 @@ class Words(Prior):
 
 @dataclass(frozen=True, kw_only=True)
 class OtherEncoder(Words):
-    """A network of words whose encoder another one can stand in for."""
+    """A network of words whose encoder can be replaced."""
 
     encoder: Text | None = None  # one of `plant list encoders`; None: the network's own
 
@@ -52,7 +52,7 @@ class OtherEncoder(Words):
 
 
 def unknown_encoder(name: str | None, *known: str) -> Iterator[Fault]:
-    """Yield that an encoder is neither one of the network's own, which are ``known``, nor registered."""
+    """Yield a fault where an encoder is neither among the network's, which are ``known``, nor registered."""
     known += tuple(registry.entries("encoders"))
     if name is not None and name not in known:
         yield Fault("encoder", f"there is no encoder {name!r}", suggestion(name, known))
@@ -81,8 +81,8 @@ class LoraOptions(Block):
 class PLANT(Words):
     """Any encoder under the label attention of PLANT: exactly one of ``encoder`` and ``lm_weight``.
 
-    With ``freeze_encoder`` both: ``encoder`` is then the layer over frozen states that is trained (``cnn`` where it is
-    not given), and ``embed_dropout`` that of these states.
+    ``freeze_encoder`` takes both: ``encoder`` is then the layer over frozen states that is trained (default ``cnn``),
+    and ``embed_dropout`` is the dropout of these states.
     """
 
     encoder: Text | None = None  # cnn, bigru, bilstm, or one of `plant list encoders`
@@ -91,8 +91,8 @@ class PLANT(Words):
     num_layers: AtLeast1 = 1  # of a recurrent encoder
     filter_sizes: Sequence[AtLeast1] = (9,)  # widths of the cnn, in words
     # Queries learn √D times as fast and the matrices that all labels share a √H-th as fast, so that no part of the head
-    # outruns the others. Without a prior, planted in a few hundred steps, it decides; off as in the paper. Our trainer
-    # reads it, LibMultiLabel's own does not.
+    # outruns the others. It decides the result of a few hundred steps without a prior. The paper has it off. Our
+    # trainer reads it, LibMultiLabel's does not.
     matched_rates: Truth = False
     encoder_dropout: Share = 0.0  # between recurrent layers
     post_encoder_dropout: Share = 0.2  # of the states
@@ -100,23 +100,23 @@ class PLANT(Words):
     lm_window: AtLeast1 | None = None  # sub-words of a window over long documents; None: what the model can take
     lm_overlap: AtLeast0 | None = None  # sub-words that neighbouring windows share; None: an eighth of a window
     lm_from_scratch: Truth = False  # draw the weights of its architecture instead of loading them
-    lm_frozen: Truth = False  # train the head alone
+    lm_frozen: Truth = False  # train only the head
     freeze_encoder: Truth = False  # train a layer over its states, which are computed once and kept in `cache_dir`
-    # Of a language model that trains, in the place of all its own rates; None: its own. On a CPU half of a step goes
-    # into drawing random numbers: 0 trains twice as fast.
+    # Of a language model that trains, instead of all rates in its configuration; None: those rates. On a CPU half of a
+    # step goes into drawing random numbers: 0 trains twice as fast.
     lm_dropout: Share | None = None
     quantization: Literal["none", "nf4", "int8"] = "none"  # of the language model's weights, which do not train then
     lora: LoraOptions | None = None  # train adapters in its place
     gradient_checkpointing: Truth = False  # compute layers again in the backward pass: less memory, a third more time
     trust_remote_code: Truth = False  # run Python code that comes with the model
-    # Train a language model through the windows that hold so many last tokens of each document; what stands before is
+    # Train a language model through the windows that hold so many last tokens of each document; earlier tokens are
     # encoded without a gradient. The attention reads all states. None: train through all.
     gradient_tokens: AtLeast1 | None = None
     num_heads: AtLeast1 = 8  # A, must divide H
     pool_size: AtLeast1 = 128  # P, at most H
 
     def faults(self) -> Iterator[Fault]:
-        """Yield what excludes each other: words or a language model, what trains or what is frozen."""
+        """Yield options that exclude each other: words or a language model, trained or frozen."""
         yield from unknown_encoder(self.encoder, *ENCODERS)
         if not self.freeze_encoder and (self.lm_weight is None) == (self.encoder is None):
             encoders = ", ".join((*ENCODERS, *registry.entries("encoders")))
@@ -169,7 +169,7 @@ class PLMICD(Windows):
 class PLMCA(Windows):
     """PLM-CA."""
 
-    scale: Positive = 1.0  # what the attention's scores are divided by; the authors' program: 1
+    scale: Positive = 1.0  # divisor of the attention's scores; the authors' program: 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +191,7 @@ class PlantedCAML(OtherEncoder):
     num_filter_per_size: AtLeast1 = 50  # H
 
     def faults(self) -> Iterator[Fault]:
-        """Yield that there is not one width."""
+        """Yield a fault where there is not exactly one width."""
         yield from super().faults()
         if len(self.filter_sizes) != 1:
             what = f"CAML has one filter size, not {len(self.filter_sizes)}"

@@ -208,7 +208,7 @@ class LabelAttention(torch.autograd.Function):
         groups = _groups(*arguments)
         with Threads(len(groups)) as threads:
             results = threads.map(attended_values, groups)
-        # The backward pass frees what is saved; what hangs on ctx stays until the loss goes, and a table is large.
+        # The backward pass frees saved tensors; an attribute of ctx lives as long as the loss, and a table is large.
         tables = [None if prior is None else prior.table for prior in priors]
         ctx.save_for_backward(*tensors, *tables, *(part for both in results for part in both))
         bare = [None if prior is None else prior._replace(table=None) for prior in priors]

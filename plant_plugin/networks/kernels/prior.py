@@ -60,8 +60,8 @@ class PriorLookup(NamedTuple):
     table: Tensor | None  # (L, U) relevance r of each label for each distinct token type; None: it is in `entries`
     columns: Tensor  # (B, T) int64, the column of the table that belongs to each position
     entries: SparseTable | None = None  # the table where it is not zero, in its place; on CPUs
-    # (B, T) int64, a second column of the table for each position, whose relevance is added: what is marked there,
-    # whatever the token. A column of zeros where nothing is. None: nothing is marked.
+    # (B, T) int64, a second column of the table for each position, whose relevance is added: that of the marks there,
+    # whatever the token is. A position without a mark has a column of zeros. None: nothing is marked.
     marks: Tensor | None = None
 
     def dense(self) -> Tensor:

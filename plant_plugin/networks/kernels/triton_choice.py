@@ -58,6 +58,6 @@ def _works(device: torch.device) -> bool:
     try:
         ranking_rows(ones, ones, ones.bool(), 1, False)
     except Exception as error:  # of a compiler, of Triton, of a driver
-        logger.warning("Triton does not run on this machine, so torch computes what it would: %s", error)
+        logger.warning("Triton does not run on this machine, so torch computes instead: %s", error)
         return False
     return True

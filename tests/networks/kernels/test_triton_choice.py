@@ -54,7 +54,7 @@ def test_where_no_kernel_runs_torch_is_taken_and_it_is_said(
     monkeypatch.setattr(sys.modules[ranking_loss.__name__ + "_triton"], "ranking_rows", fails)
     assert not any(triton_choice.takes_triton(GPU, where_auto=True) for _ in range(2))
     assert [record.message for record in caplog.records] == [
-        "Triton does not run on this machine, so torch computes what it would: Failed to find C compiler"
+        "Triton does not run on this machine, so torch computes instead: Failed to find C compiler"
     ]
 
 
