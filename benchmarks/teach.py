@@ -230,7 +230,7 @@ def day(desk: Desk, data: Path, folder: Path, number: int) -> Row:
     suggested, accepted = (sum(code[kind] for code in found["codes"]) for kind in ("suggested", "accepted"))
     row["accepted"] = round(100 * accepted / suggested, 1)
     for pair in found["pairs"]:
-        row[f"{pair['one']} and {pair['other']}"] = pair["kappa"] or 0.0
+        row[f"{pair['first']} and {pair['second']}"] = pair["kappa"] or 0.0
     return row
 
 

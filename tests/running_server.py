@@ -9,8 +9,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from plant_plugin.serving.access import Limits
 from plant_plugin.serving.connections import Server
-from plant_plugin.serving.limits import Limits
 
 TOKEN = "q7Zt-made-up-token-9xKe"
 

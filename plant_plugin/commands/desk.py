@@ -25,9 +25,9 @@ SQLITE = b"SQLite format 3\0"  # how such a file begins
 
 
 def open_desk(path: Path, *, make: bool = False) -> Desk:
-    """The file of a desk, closed when the command ends; see :class:`plant_plugin.serving.desk.store.Desk`.
+    """Open the file of a desk, closed when the command ends; see :class:`plant_plugin.serving.desk.store.Desk`.
 
-    Comes before any other import of ``serving.desk``: it tells whose extra is not installed.
+    Comes before any other import of ``serving.desk``: it says which extra is not installed.
     """
     with needs_extra("serve", "a desk needs SQLAlchemy"):
         from plant_plugin.serving.desk.store import Desk
@@ -39,7 +39,7 @@ def open_desk(path: Path, *, make: bool = False) -> Desk:
 
 
 def is_desk(path: Path) -> bool:
-    """Whether a file is a database, as a desk is one; what it holds is checked when it is opened."""
+    """Tell whether a file is a database, as a desk is one; what it holds is checked when it is opened."""
     try:
         with open(path, "rb") as stream:
             return stream.read(len(SQLITE)) == SQLITE
@@ -87,7 +87,7 @@ def add_documents(
     """Put the documents of FILE into the queue; what is there already stays once."""
     at, day = open_desk(desk_file, make=True), None if date is None else date.date().isoformat()
     if coded_by is None:
-        ids = at.add_documents(((one.id, one.text) for one in documents), day, wanted)
+        ids = at.add_documents(((document.id, document.text) for document in documents), day, wanted)
     else:
         from plant_plugin.serving.desk.imports import add_coded
 
@@ -123,33 +123,20 @@ def agreement(desk_file: Path, as_json: bool) -> None:
     at = open_desk(desk_file)
     from plant_plugin.serving.desk.figures import figures
 
-    found = figures(at)
-    click.echo(json_text(found) if as_json else _as_text(found))
+    counted = figures(at)
+    click.echo(json_text(counted) if as_json else _as_text(counted))
 
 
-def _as_text(found: Figures) -> str:
-    def told(number: float | None, digits: int) -> str:
-        return "–" if number is None else f"{number:.{digits}f}"
+def _as_text(figures: Figures) -> str:
+    import pandas
 
-    lines = [f"{found['finished']:,} of {found['documents']:,} documents are finished", ""]
-    lines.append(f"{'coder':<20} {'role':<6} {'documents':>9} {'seconds each':>12}")
-    lines += [
-        f"{one['coder']:<20} {one['role']:<6} {one['documents']:>9,} {told(one['seconds'], 0):>12}"
-        for one in found["coders"]
-    ]
-    lines += ["", f"{'one':<20} {'other':<20} {'documents':>9} {'labels':>7} {'kappa':>6}"]
-    lines += [
-        f"{one['one']:<20} {one['other']:<20} {one['documents']:>9,} {one['decisions']:>7,} {told(one['kappa'], 2):>6}"
-        for one in found["pairs"]
-    ]
-    lines += ["", f"{'code':<20} {'suggested':>9} {'accepted':>9} {'rejected':>9} {'added':>9}"]
-    lines += [
-        f"{one['label']:<20} {one['suggested']:>9,} {one['accepted']:>9,} {one['rejected']:>9,} {one['added']:>9,}"
-        for one in found["codes"][:SHOWN_CODES]
-    ]
-    if (more := len(found["codes"]) - SHOWN_CODES) > 0:
-        lines.append(f"and {more:,} more codes: --json")
-    return "\n".join(lines)
+    parts = [f"{figures['finished']:,} of {figures['documents']:,} documents are finished"]
+    for rows in (figures["coders"], figures["pairs"], figures["codes"][:SHOWN_CODES]):
+        if rows:
+            parts.append(pandas.DataFrame(rows).to_string(index=False, na_rep="–"))
+    if (more := len(figures["codes"]) - SHOWN_CODES) > 0:
+        parts.append(f"and {more:,} more codes: --json")
+    return "\n\n".join(parts)
 
 
 @desk.command()

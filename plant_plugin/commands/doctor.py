@@ -77,9 +77,9 @@ def _installed(needed: Sequence[str]) -> bool:
     for extra, (modules, use) in EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
         fix = XCLIB_FIX if extra == "xclib" else f"pip install '{DISTRIBUTION}[{extra}]'"
-        told = f"{', '.join(missing)} not installed" if missing else "installed"
+        text = f"{', '.join(missing)} not installed" if missing else "installed"
         show = check if missing and extra in needed else row
-        mended.append(show(f"extra {extra}", f"{told} ({use})", fix if missing else None) is not False)
+        mended.append(show(f"extra {extra}", f"{text} ({use})", fix if missing else None) is not False)
     row("gpu", _gpu())
     row("processor", _processor())
     row("memory", _memory())
@@ -120,7 +120,7 @@ def _files(settings: Config, missing: list[ConfigError]) -> bool:
 
 
 def _requirements() -> list[str]:
-    """What this package declares without extras; the names that matter most where it runs from a bare checkout."""
+    """Return the requirements without extras; in a bare checkout the names that matter most."""
     try:
         declared = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
@@ -162,11 +162,11 @@ def _gpu() -> str:
         return "none found; training runs on the processor"
     query = [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"]
     try:
-        found = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+        cards = subprocess.run(query, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return "nvidia-smi fails: the driver is not loaded; training runs on the processor"
     note = " (but this PyTorch is a build without GPU support)" if build == "cpu" else ""
-    return "; ".join(found.splitlines()) + note
+    return "; ".join(cards.splitlines()) + note
 
 
 def _processor() -> str:

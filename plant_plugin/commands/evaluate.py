@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -26,7 +25,7 @@ ENDINGS = (".md", ".csv", ".tex", ".json", ".html")
 @click.option("--test-filter", type=FILE, help="Lines of document TAB label: pairs that count neither way.")
 @click.option("--out", type=FILE, help="result.json to write; what plant compare needs goes beside it.")
 @click.option("--scores-are", "unit", type=click.Choice(["probability", "logit"]), help="Default: by their range.")
-@click.option("--threshold", "given", multiple=True, metavar="NAME=VALUE", help="micro=0.31 or macro=0.2.")
+@click.option("--threshold", "threshold_texts", multiple=True, metavar="NAME=VALUE", help="micro=0.31 or macro=0.2.")
 @click.option("--propensity", type=(float, float), default=PROPENSITY, show_default=True, help="A and B.")
 @click.option("--name", help="What to call the system; by default the name of the file of scores.")
 @click.option("--dataset", help="What to call the data; by default the folder of the truth.")
@@ -40,7 +39,7 @@ def evaluate(
     test_filter: Path | None,
     out: Path | None,
     unit: str | None,
-    given: tuple[str, ...],
+    threshold_texts: tuple[str, ...],
     propensity: tuple[float, float],
     name: str | None,
     dataset: str | None,
@@ -49,7 +48,7 @@ def evaluate(
     """Score predictions against the truth: one line of scores for each document, in the same order.
 
     Labels are those of --label-file, else all of truth, training and scores. Ties go to the label that sorts first.
-    What the scores do not tell (MAP and the AUCs, when only some labels are scored) is left out and said.
+    Metrics that the scores do not give (MAP and the AUCs, when only some labels are scored) is left out and said.
     """
     from plant_plugin.data.documents import Corpus, Split, read_label_file
     from plant_plugin.data.tables import read_any
@@ -61,13 +60,16 @@ def evaluate(
         filtered_pairs,
         label_counts,
         labels_outside,
+        per_document_path,
         save_result,
     )
     from plant_plugin.report.tables import print_results
 
-    thresholds = _thresholds(given)
+    thresholds = _thresholds(threshold_texts)
     if out:
-        _check_out(out, [path for path in (truth, scores, train, label_file, test_filter) if path])
+        if out.suffix != ".json":
+            raise ConfigError(f"{out.name} does not end in .json", where="--out", fix="write e.g. result.json")
+        keep(filter(None, (truth, scores, train, label_file, test_filter)), out, per_document_path(out))
     read, named = read_scores(scores)
     columns = read_label_file(label_file) if label_file else None
     if columns == []:
@@ -80,7 +82,7 @@ def evaluate(
     corpus = Corpus(Split(trained.texts, trained.labels, name="train"), None, test, labels)
     of_columns = (columns or labels) if named is None else named
     matrix, dropped_scores = score_matrix(read, of_columns, labels, where=str(scores))
-    found, documents = evaluate_predictions(
+    metrics, documents = evaluate_predictions(
         matrix,
         corpus.label_matrix(test),
         labels,
@@ -94,49 +96,36 @@ def evaluate(
         where=str(scores),
     )
     if dropped_scores:
-        found["notes"].append(f"{dropped_scores:,} scores are of labels outside the label set and were left out")
+        metrics["notes"].append(f"{dropped_scores:,} scores are of labels outside the label set and were left out")
     seeded: Result = {} if seed is None else {"seed": seed}
     result: Result = {
         "dataset": dataset or truth.resolve().parent.name,
         "model": name or scores.stem,
         **seeded,
         "split": "test",
-        **found,
+        **metrics,
         "hashes": {"labels": corpus.label_hash(), "test": test.hash(), **filter_hash(test_filter)},
     }
     result["counts"]["dropped_labels"] = corpus.counts["dropped_labels"]
     print_results(result)
-    for note in found["notes"]:
+    for note in metrics["notes"]:
         click.echo(f"Note: {note}.", err=True)
     if out:
         save_result(out, result, documents)
 
 
-def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for text in given:
+def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
+    thresholds: dict[str, float] = {}
+    for text in texts:
         name, _, value = text.partition("=")
-        if name in found:
+        if name in thresholds:
             raise ConfigError(f"{name} is given twice", where="--threshold", fix=f"leave one of the two {name}=VALUE")
         with contextlib.suppress(ValueError):
-            found[name] = float(value)
-        if name not in ("micro", "macro") or not math.isfinite(found.get(name, math.nan)):
+            thresholds[name] = float(value)
+        if name not in ("micro", "macro") or not math.isfinite(thresholds.get(name, math.nan)):
             fix = "write micro=VALUE or macro=VALUE, a finite number in the unit of the scores, e.g. micro=0.31"
             raise ConfigError(f"{text!r} is no threshold", where="--threshold", fix=fix)
-    return found
-
-
-def _check_out(out: Path, read: Sequence[Path]) -> None:
-    """Nothing that is read may be written over: a result brings a .npz of its name along."""
-    from plant_plugin.report.result import per_document_path
-
-    if out.suffix != ".json":
-        raise ConfigError(f"{out.name} does not end in .json", where="--out", fix="write e.g. result.json")
-    beside = per_document_path(out)
-    for path in read:
-        if path.resolve() in (out.resolve(), beside.resolve()):
-            what = f"{path.name} is read, and {out.name} would write over it: {beside.name} goes beside {out.name}"
-            raise ConfigError(what, where="--out", fix="choose another name or folder")
+    return thresholds
 
 
 @click.command()
@@ -169,8 +158,8 @@ def compare(
     Tests need what `libmultilabel` and `plant evaluate` write beside result.json: per_document.npz. Without it there
     are means and deviations only. Prints Markdown unless --out is given.
 
-    Published numbers were not run again: they are not tested, and below the table stands where they are from and how
-    their protocol differs.
+    Published numbers were not run again: they are not tested, and the lines below the table say where they are from
+    and how their protocol differs.
     """
     from plant_plugin.report.compare import FIELDS
     from plant_plugin.report.compare import compare as compare_systems
@@ -183,8 +172,8 @@ def compare(
         if out.suffix not in FORMATS:
             fix = f"choose one of {', '.join(FORMATS)}"
             raise ConfigError(f"{out.name} has no ending of a table", where="--out", fix=fix)
-    for given in results:
-        path = Path(given if Path(given).exists() else given.rpartition("=")[2])
+    for result in results:
+        path = Path(result if Path(result).exists() else result.rpartition("=")[2])
         keep((path, path / "result.json"), *outs)
     papers = published(benchmark) if benchmark else None
     systems = load_systems(results)

@@ -55,11 +55,11 @@ def explain(
     predictors = [_predictor(source, load) for source in (model, *beside)]
     explanations = [predictor.explain(text, labels or None, threshold=threshold, top=top) for predictor in predictors]
     if beside and not labels:  # what one model predicts is shown as the others see it, too
-        chosen = dict.fromkeys(evidence.scored.label for one in explanations for evidence in one.labels)
+        chosen = dict.fromkeys(label.scored.label for each in explanations for label in each.labels)
         known = [[label for label in chosen if label in predictor.column_of] for predictor in predictors]
         explanations = [
-            predictor.explain(text, own or None, threshold=threshold)
-            for predictor, own in zip(predictors, known, strict=True)
+            predictor.explain(text, known_labels or None, threshold=threshold)
+            for predictor, known_labels in zip(predictors, known, strict=True)
         ]
     if faithfulness:
         from plant_plugin.model.faithfulness import with_faithfulness
@@ -80,25 +80,25 @@ def explain(
 
 
 def _text(documents: Documents, wanted: str | None) -> str:
-    """The document asked for; the only one, where none is asked for."""
+    """Return the text of a document; that of the only one, where no id is wanted."""
     fix = "ids are those of the file, else numbers from 1"
     if wanted is not None and documents.form == "text":
         fix = "all of it was read as one text: say with --input what it is"
-    found = list(itertools.islice((one.text for one in documents if wanted in (None, one.id)), 2))
-    if not found:
+    texts = list(itertools.islice((each.text for each in documents if wanted in (None, each.id)), 2))
+    if not texts:
         what = "no document is here" if wanted is None else "no document has this id"
         raise DataError(what, where=documents.source, fix=fix)
-    if len(found) > 1 and wanted is None:
+    if len(texts) > 1 and wanted is None:
         fix = f"choose one with --document ID; {fix}"
         raise DataError("more than one document", where=documents.source, fix=fix)
-    if len(found) > 1:
-        fix = "give each an id of its own, or name what tells them apart with --id_column"
+    if len(texts) > 1:
+        fix = "give each an id of its own, or name the key that differs with --id_column"
         raise DataError("more than one document has this id", where=documents.source, fix=fix)
-    return found[0]
+    return texts[0]
 
 
 def _predictor(source: str, load: shared.Load) -> Predictor:
-    """A model folder, or NAME=folder."""
+    """Load a model folder, or NAME=folder."""
     name, equals, folder = source.partition("=")
     if not equals or Path(source).exists():
         return load(Path(source))
@@ -116,32 +116,32 @@ def _predictor(source: str, load: shared.Load) -> Predictor:
 def label(model: Path, label: str, top: int, as_json: bool, load: shared.Load) -> None:
     """Show what the run folder MODEL knows of LABEL.
 
-    Its tokens by relevance (MIG) and by the learned attention alone, its terms by the planted scores, the labels whose
+    Its tokens by relevance (MIG) and by only the learned attention, its terms by the planted scores, the labels whose
     attention is alike, how many documents have it, and its F1 on validation and test documents.
     """
     from plant_plugin.model.label_profile import label_profile
 
-    found = label_profile(load(model), label, top)
+    profile = label_profile(load(model), label, top)
     if as_json:
-        click.echo(shared.as_json(found))
+        click.echo(shared.as_json(profile))
         return
-    click.echo(f"{found.label} {found.name or ''}".rstrip())
-    if found.statistics is not None:
-        if found.statistics.train_count is not None:
-            of = f" of {found.num_train:,}" if found.num_train else ""
-            click.echo(f"  in {found.statistics.train_count:,}{of} training documents")
-        click.echo(_reached("validation", found.statistics.validation_count, found.statistics.validation_f1))
-    if found.test_f1 is not None:
-        click.echo(_reached("test", found.test_count or 0, found.test_f1))
-    columns = {"by MIG": found.relevant, "by learned attention": found.attended, "by planted scores": found.terms}
+    click.echo(f"{profile.label} {profile.name or ''}".rstrip())
+    if profile.statistics is not None:
+        if profile.statistics.train_count is not None:
+            of = f" of {profile.num_train:,}" if profile.num_train else ""
+            click.echo(f"  in {profile.statistics.train_count:,}{of} training documents")
+        click.echo(_reached("validation", profile.statistics.validation_count, profile.statistics.validation_f1))
+    if profile.test_f1 is not None:
+        click.echo(_reached("test", profile.test_count or 0, profile.test_f1))
+    columns = {"by MIG": profile.relevant, "by learned attention": profile.attended, "by planted scores": profile.terms}
     shown = {heading: rows for heading, rows in columns.items() if rows}
     click.echo("\n" + "".join(f"{heading:<34}" for heading in shown).rstrip())
     for row in itertools.zip_longest(*shown.values()):
-        cells = ["" if found is None else f"{found[0]:<23}{found[1]:>7.3f}" for found in row]
+        cells = ["" if cell is None else f"{cell[0]:<23}{cell[1]:>7.3f}" for cell in row]
         click.echo("".join(f"  {cell:<32}" for cell in cells).rstrip())
-    if found.nearest:
+    if profile.nearest:
         click.echo("\nlabels with the most similar attention")
-        for other, name, cosine in found.nearest:
+        for other, name, cosine in profile.nearest:
             click.echo(f"  {cosine:>6.3f}  {other} {name or ''}".rstrip())
 
 

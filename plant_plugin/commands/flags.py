@@ -43,8 +43,8 @@ def _config_option(option: Option) -> click.Option:
     shown = sentence if option.default is None else f"{sentence}  [default: {_shown(option.default)}]"
     if option.const is None:
         return click.Option([option.name, flag], metavar=metavar, help=shown)
-    alone, metavar = str(option.const), f"[{metavar}]"
-    return click.Option([option.name, flag], is_flag=False, flag_value=alone, default=None, metavar=metavar, help=shown)
+    bare, metavar = str(option.const), f"[{metavar}]"
+    return click.Option([option.name, flag], is_flag=False, flag_value=bare, default=None, metavar=metavar, help=shown)
 
 
 def _block_options(block: str) -> list[click.Option]:
@@ -122,7 +122,7 @@ def spread(args: Iterable[str]) -> list[str]:
     for arg in args:
         name, dot, rest = arg.partition(".")
         if listing and not arg.startswith("-"):
-            # The first value stands behind the option itself already.
+            # The first value comes after the option itself already.
             result += [arg] if result[-1] == listing else [listing, arg]
             continue
         listing = arg if arg in LISTS else None
@@ -137,7 +137,7 @@ def spread(args: Iterable[str]) -> list[str]:
 
 
 def overrides_from(flags: Mapping[str, object]) -> dict[str, object]:
-    """What was given on the command line, as ``load_config`` takes it; options that were not given are left out."""
+    """Return the options of the command line as ``load_config`` takes them; those that were not given are left out."""
     overrides: dict[str, object] = {}
     for name, value in flags.items():
         if isinstance(value, tuple) and name in MAPPINGS:

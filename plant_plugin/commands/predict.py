@@ -77,16 +77,12 @@ def predict(
             stream.write(text)
             counts.update(of_part)
             bar.update(of_part["documents"])
-    _tell(counts)
-
-
-def _tell(counts: Counter[str]) -> None:
-    """On standard error: counts, never content."""
+    # Counts, never content.
     click.echo(f"{counts['documents']:,} documents", err=True)
     if counts["empty"]:
         click.echo(f"{counts['empty']:,} hold nothing that the model reads: their labels mean nothing", err=True)
     if counts["cut"]:
-        click.echo(f"{counts['cut']:,} fill all that the network reads; what stands behind it did not read", err=True)
+        click.echo(f"{counts['cut']:,} fill all that the network reads; it did not read the rest", err=True)
 
 
 @contextlib.contextmanager

@@ -41,7 +41,7 @@ def _subsets(context: click.Context, parameter: click.Parameter, value: str) -> 
     return tuple(name for name in SUBSETS if name in names)
 
 
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Do all but write, and tell the counts.")
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Do all but write, and show the counts.")
 
 
 def _out(text: str = "The folder to write.") -> Decorator:
@@ -84,7 +84,7 @@ def mimic3(raw: Path, **options: Any) -> None:
     """MIMIC-III v1.4: discharge summaries and their ICD-9 codes."""
     from plant_plugin.prepare.mimic.mimic import MimicOptions, mimic3_source, prepare_mimic
 
-    tell(prepare_mimic(mimic3_source(raw), MimicOptions(**options)), options["out"], options["dry_run"])
+    show(prepare_mimic(mimic3_source(raw), MimicOptions(**options)), options["out"], options["dry_run"])
 
 
 @prepare.command()
@@ -99,7 +99,7 @@ def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
     if icd == "10" and "rare50" in options["subsets"]:
         raise click.UsageError("rare50 is a list of ICD-9 codes: use --icd 9, or leave it out")
     source = mimic4_source(hosp, note, int(icd))
-    tell(prepare_mimic(source, MimicOptions(**options)), options["out"], options["dry_run"])
+    show(prepare_mimic(source, MimicOptions(**options)), options["out"], options["dry_run"])
 
 
 @prepare.command()
@@ -114,7 +114,7 @@ def xmc(source: Path, out: Path, **options: Any) -> None:
     """A data set of the extreme classification repository, in any of its shapes, from the folder SOURCE."""
     from plant_plugin.prepare.xmc.xmc import prepare_xmc
 
-    tell(prepare_xmc(source, out, **options), out, options["dry_run"])
+    show(prepare_xmc(source, out, **options), out, options["dry_run"])
 
 
 @prepare.command()
@@ -126,7 +126,7 @@ def codiesp(raw: Path, out: Path, names: Path | None, dry_run: bool) -> None:
     """CodiEsp v4: Spanish clinical cases, their ICD-10 codes and the coders' evidence."""
     from plant_plugin.prepare.marked.codiesp import prepare_codiesp
 
-    tell(prepare_codiesp(raw, out, dry_run, names), out, dry_run)
+    show(prepare_codiesp(raw, out, dry_run, names), out, dry_run)
 
 
 @prepare.command()
@@ -137,7 +137,7 @@ def brat(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with brat: codes in normalisations, or else in notes, with their evidence."""
     from plant_plugin.prepare.marked.brat import prepare_brat
 
-    tell(prepare_brat(raw, out, **options), out, options["dry_run"])
+    show(prepare_brat(raw, out, **options), out, options["dry_run"])
 
 
 @prepare.command()
@@ -148,7 +148,7 @@ def labelstudio(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with Label Studio: labels of spans, with their evidence, and of documents."""
     from plant_plugin.prepare.marked.annotation_tools import prepare_labelstudio
 
-    tell(prepare_labelstudio(raw, out, **options), out, options["dry_run"])
+    show(prepare_labelstudio(raw, out, **options), out, options["dry_run"])
 
 
 @prepare.command()
@@ -157,19 +157,19 @@ def doccano(raw: Path, out: Path, dry_run: bool) -> None:
     """Texts marked with doccano: labels of spans, with their evidence, and of documents."""
     from plant_plugin.prepare.marked.annotation_tools import prepare_doccano
 
-    tell(prepare_doccano(raw, out, dry_run), out, dry_run)
+    show(prepare_doccano(raw, out, dry_run), out, dry_run)
 
 
-def tell(made: Mapping[str, Any], out: Path, dry_run: bool) -> None:
+def show(provenance: Mapping[str, Any], out: Path, dry_run: bool) -> None:
     """Print the counts of a preparation, what to worry about first; never a text or an id."""
-    counts = {**made["counts"]}
+    counts = {**provenance["counts"]}
     for name, meaning in WARNINGS.items():
-        number = max([counts.pop(name, 0), *(part.get(name, 0) for part in made["sets"].values())])
+        number = max([counts.pop(name, 0), *(part.get(name, 0) for part in provenance["sets"].values())])
         if number:
             click.echo(f"note: {number:,} {meaning}", err=True)
     for name, number in counts.items():
         click.echo(count_line(name, number))
-    for folder, sizes in (made["sets"] or {"": {}}).items():
+    for folder, sizes in (provenance["sets"] or {"": {}}).items():
         click.echo(f"{'would be written' if dry_run else 'written'}: {out / folder}")
         for name, number in sizes.items():
             if name not in WARNINGS:

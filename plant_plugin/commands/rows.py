@@ -6,7 +6,7 @@ import click
 
 
 class Rows(list[dict[str, str | bool | None]]):
-    """What ``--json`` shows, row by row."""
+    """The rows that ``--json`` shows."""
 
 
 def row(name: str, text: str, fix: str | None = None, ok: bool | None = None) -> None:

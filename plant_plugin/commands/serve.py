@@ -54,7 +54,7 @@ def serve(
         from plant_plugin.serving import access
         from plant_plugin.serving.app import create_app
         from plant_plugin.serving.connections import Server, allow_open_files
-    from plant_plugin.serving.limits import Limits
+    from plant_plugin.serving.access import Limits
 
     desk = None if desk_file is None else open_desk(desk_file)
     token = access.read_token(token_file)
@@ -63,7 +63,7 @@ def serve(
     if host not in access.LOOPBACK and token is None:
         click.echo(f"Note: whoever reaches {host} can use the model; there is no password.", err=True)
     limits = Limits(**most)
-    app = create_app(predictor, limits, access.own_names(host, names_too), token, desk)
+    app = create_app(predictor, limits, access.server_names(host, names_too), token, desk)
     page = "" if desk is None else "desk"
     Server(app, limits, lambda address: click.echo(f"{address}/{page}", err=True), host=host, port=port).run()
 

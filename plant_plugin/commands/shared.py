@@ -1,4 +1,4 @@
-"""What several commands share: how they end, which model and which documents they take, what they write."""
+"""Shared by several commands: how they end, which model and which documents they take, what they write."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class RegisteredGroup(click.Group):
 
 def all_of(*options: Decorator) -> Decorator:
     """Several options as one."""
-    return lambda command: functools.reduce(lambda made, option: option(made), reversed(options), command)
+    return lambda command: functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
 def _as_probability(context: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
@@ -224,11 +224,11 @@ def marked_documents(
     key: Literal["val_file", "test_file"] = "val_file" if split == "val" else "test_file"
     config = logged_config(run)
     if text is None:
-        own = config.get(key)
-        text = text_beside(evidence) if evidence is not None else (Path(own) if own else None)
+        path = config.get(key)
+        text = text_beside(evidence) if evidence is not None else (Path(path) if path else None)
     if evidence is None and text is not None:
-        own = (config.get("evidence") or {}).get(key)
-        evidence = Path(own) if own else packed(evidence_beside(text))
+        path = (config.get("evidence") or {}).get(key)
+        evidence = Path(path) if path else packed(evidence_beside(text))
     if text is None or evidence is None:
         missing = "text" if text is None else "evidence"
         raise ConfigError(f"there is no {missing} file", where=str(run), fix=fix or f"give {SPLITS[split]}")
@@ -242,7 +242,7 @@ def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:
     """The texts that a run was trained on, of the files named, or else of the one that it names itself.
 
     Raises:
-        ConfigError: It names none, or what stands there is not what it was trained on.
+        ConfigError: It names none, or its content is not what it was trained on.
     """
     from plant_plugin.data.documents import source_path
     from plant_plugin.model.folder import read_content
@@ -251,12 +251,12 @@ def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:
     config = logged_config(run)
     if files:
         return [text for file in files for text in _read(file, config).texts]
-    own, fix = config.get("training_file"), "name all files that it was trained on with --training-file"
-    if own is None:
-        raise ConfigError("the run does not tell its training file", where=str(run), fix=fix)
-    documents = _read(source_path(own), config)
+    path, fix = config.get("training_file"), "name all files that it was trained on with --training-file"
+    if path is None:
+        raise ConfigError("the run does not name its training file", where=str(run), fix=fix)
+    documents = _read(source_path(path), config)
     if documents.hash() != read_content(run, trust_code=True)["hashes"].get("train"):  # runs nothing
-        raise ConfigError("the run was not trained on this file alone, or it has changed", where=own, fix=fix)
+        raise ConfigError("the run was not trained on only this file, or it has changed", where=path, fix=fix)
     return documents.texts
 
 
@@ -269,7 +269,7 @@ def _read(path: Path, config: LoggedConfig) -> Documents:
 
 
 def count_line(name: str, value: object) -> str:
-    """What was counted, and how many."""
+    """Return a line of a name and what was counted."""
     shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
     return f"{name.replace('_', ' '):<45} {shown:>12}"
 

@@ -82,17 +82,17 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object]) -> No
                 click.echo(count_line(name, number), err=True)
         settings = further(folder, file, overrides)
         from plant_plugin.training.run import run
-    made = settings.checkpoint_dir
+    new_folder = settings.checkpoint_dir
     try:
-        _told(run(settings), silent=settings.silent)
+        _show(run(settings), silent=settings.silent)
     finally:
-        if not (made / RUN_FILE).exists():  # refused before it began
-            shutil.rmtree(made, ignore_errors=True)
+        if not (new_folder / RUN_FILE).exists():  # refused before it began
+            shutil.rmtree(new_folder, ignore_errors=True)
     if not settings.silent:
-        click.echo(f"the model is in {made}", err=True)
+        click.echo(f"the model is in {new_folder}", err=True)
 
 
-def _told(result: Result, *, silent: bool) -> None:
+def _show(result: Result, *, silent: bool) -> None:
     if result and not silent:  # there is none where nothing was tested
         from plant_plugin.report.tables import print_results
 
@@ -107,7 +107,7 @@ def _train(config: str | None, trust_code: bool, flags: Mapping[str, object]) ->
 
         settings = replace(load_config(config, overrides_from(flags)), trust_code=trust_code)
         from plant_plugin.training.run import run
-    _told(run(settings), silent=settings.silent)
+    _show(run(settings), silent=settings.silent)
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -154,4 +154,4 @@ def search(config: str, **flags: object) -> None:
     plan = plan_search(config, overrides)
     from plant_plugin.training.search.search import search as run_search
 
-    _told(run_search(plan, silent=silent), silent=silent)
+    _show(run_search(plan, silent=silent), silent=silent)

@@ -21,21 +21,21 @@ from plant_plugin.commands.shared import as_json as json_text
 def stats(files: tuple[str, ...], png: Path | None, text_column: str, labels_column: str, as_json: bool) -> None:
     """Count documents, labels and words of FILES; the first one is the training file.
 
-    Tells how labels are distributed over frequency bins, which labels training never shows, which texts stand twice
+    Shows how labels are distributed over frequency bins, which labels training never shows, which texts are there twice
     or in two files, and how much evidence there is where train_evidence.tsv lies beside train.txt.
     """
     from plant_plugin.data.tables import Columns
     from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, summary
 
     columns = Columns(text_column, labels_column)
-    found = [read_stats(name, columns) for name in files]
+    counted = [read_stats(name, columns) for name in files]
     if as_json:
-        bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(found)]
-        click.echo(json_text({"files": summary(found), "labels by training documents": bins}))
+        bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(counted)]
+        click.echo(json_text({"files": summary(counted), "labels by training documents": bins}))
     else:
-        _show_stats(summary(found), frequency_bins(found))
+        _show_stats(summary(counted), frequency_bins(counted))
     if png is not None:
-        draw_histogram(found[0].label_counts.values(), png)
+        draw_histogram(counted[0].label_counts.values(), png)
         click.echo(f"written: {png}", err=as_json)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -18,16 +18,17 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.security import HTTPBearer
 from fastapi_offline import FastAPIOffline
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import HTTPConnection
 
 from plant_plugin.errors import PlantError
 from plant_plugin.model.explanation import Explanation
 from plant_plugin.model.formats import Explained, as_dictionary
 from plant_plugin.model.page import page
 from plant_plugin.model.predictor import Prediction, Predictor
-from plant_plugin.serving.access import BearerToken
-from plant_plugin.serving.limits import BodyLimit, Limits
-from plant_plugin.serving.metrics import Measured, Metrics
+from plant_plugin.serving.access import BearerToken, BodyLimit, Limits
+from plant_plugin.serving.metrics import Answers, Metrics
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
 from plant_plugin.serving.questions import (
     DOCUMENTS,
@@ -57,7 +58,6 @@ RESPONSES: dict[int | str, dict[str, object]] = {
 }
 FIELDS = {"body", "texts", "text", "labels", "threshold", "top"}
 FORM_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"}
-HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 
 def create_app(
@@ -67,7 +67,7 @@ def create_app(
     token: str | None = None,
     desk: Desk | None = None,
 ) -> FastAPI:
-    """The application for one model; :class:`.connections.Server` runs it.
+    """Make the application for one model; :class:`.connections.Server` runs it.
 
     ``hosts`` are names under which it is called; a request for another is refused, so that no web page can reach a
     server in the reader's network under a name of its own. None: any. ``token`` is what requests have to bring; None:
@@ -96,17 +96,18 @@ def create_app(
     _add_errors(app)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     if token is not None:
-        app.add_middleware(BearerToken, token=token, elsewhere=() if desk is None else ("/desk",))
+        backend = BearerToken(token, elsewhere=() if desk is None else ("/desk",))
+        app.add_middleware(AuthenticationMiddleware, backend=backend, on_error=_unauthorized)
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
-    app.add_middleware(Measured, metrics=metrics)
-    # For the OpenAPI page alone: the middleware has refused before a question is looked at.
+    app.add_middleware(Answers, metrics=metrics)
+    # Only for the OpenAPI page: the middleware has refused before a question is looked at.
     secured = [] if token is None else [Security(HTTPBearer(auto_error=False))]
     _add_questions(app, predictor, secured)
     _add_state(app, predictor, secured)
     sitting = None
     if desk is not None:
-        from plant_plugin.serving.desk.web import add_desk  # needs SQLAlchemy, which serving alone does not
+        from plant_plugin.serving.desk.web import add_desk  # needs SQLAlchemy, which only the desk does
 
         sitting = add_desk(app, desk, predictor)
     return app
@@ -124,7 +125,7 @@ async def _wake(app: FastAPI, predictor: Predictor) -> None:
 
 
 def _add_state(app: FastAPI, predictor: Predictor, secured: list[Depends]) -> None:
-    """What is asked by those who run the server."""
+    """Add what those ask who run the server."""
 
     @app.get("/health", responses={status: RESPONSES[status] for status in (400, 401)}, dependencies=secured)
     async def health() -> Health:
@@ -148,7 +149,7 @@ def _add_state(app: FastAPI, predictor: Predictor, secured: list[Depends]) -> No
 
 
 def _add_questions(app: FastAPI, predictor: Predictor, secured: list[Depends]) -> None:
-    """What is asked of the model. Errors name the place in the request, not what stood there."""
+    """Add what is asked of the model. Errors name the place in the request, not its content."""
     queue: ModelQueue = app.state.queue
     metrics: Metrics = app.state.metrics
 
@@ -161,8 +162,8 @@ def _add_questions(app: FastAPI, predictor: Predictor, secured: list[Depends]) -
         if isinstance(question.threshold, str) and question.threshold not in predictor.thresholds:
             raise HTTPException(422, f"body.threshold: the model has {', '.join(predictor.thresholds)}")
         metrics.texts.labels("/predict").inc(len(question.texts))
-        found = await queue.ask(labels_of, question.texts, (question.threshold, question.top))
-        return Predicted(predictions=list(found))
+        predictions = await queue.ask(labels_of, question.texts, (question.threshold, question.top))
+        return Predicted(predictions=list(predictions))
 
     def explanations_of(texts: list[str], question: tuple[tuple[str, ...] | None, int | None]) -> list[Explanation]:
         labels, top = question
@@ -175,8 +176,8 @@ def _add_questions(app: FastAPI, predictor: Predictor, secured: list[Depends]) -
         if unknown:
             raise HTTPException(422, "; ".join(f"body.labels.{place}: no label of the model" for place in unknown))
         metrics.texts.labels("/explain").inc()
-        [found] = await queue.ask(explanations_of, [question.text], (labels, question.top))
-        return as_dictionary(found)
+        [explanation] = await queue.ask(explanations_of, [question.text], (labels, question.top))
+        return as_dictionary(explanation)
 
     @app.get("/", include_in_schema=False)
     async def form() -> HTMLResponse:
@@ -187,23 +188,27 @@ def _add_questions(app: FastAPI, predictor: Predictor, secured: list[Depends]) -
         fields = parse_qs((await request.body()).decode("ascii", "replace"))
         text = fields.get("text", [""])[0].replace("\r\n", "\n")
         metrics.texts.labels("/").inc()
-        [found] = await queue.ask(explanations_of, [text], (None, None))
-        return HTMLResponse(page([found]))
+        [explanation] = await queue.ask(explanations_of, [text], (None, None))
+        return HTMLResponse(page([explanation]))
 
 
 def _problem(status: int, detail: str, **headers: str) -> JSONResponse:
     return JSONResponse({"detail": detail}, status, headers=headers)
 
 
+def _unauthorized(request: HTTPConnection, error: Exception) -> JSONResponse:
+    return _problem(401, str(error), **{"www-authenticate": "Bearer"})
+
+
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         # Of pydantic's errors only the place and the rule: they also hold what was sent.
-        told = []
-        for found in error.errors():
-            place = ".".join(str(part) if isinstance(part, int) or part in FIELDS else "…" for part in found["loc"])
-            told.append(f"{place}: {found['type']}")
-        return _problem(422, "; ".join(dict.fromkeys(told)))
+        details = []
+        for problem in error.errors():
+            place = ".".join(str(part) if isinstance(part, int) or part in FIELDS else "…" for part in problem["loc"])
+            details.append(f"{place}: {problem['type']}")
+        return _problem(422, "; ".join(dict.fromkeys(details)))
 
     @app.exception_handler(PlantError)
     async def wrong(request: Request, error: PlantError) -> JSONResponse:
@@ -218,10 +223,3 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(Failed)
     async def failed(request: Request, error: Failed) -> JSONResponse:
         return _problem(500, str(error))
-
-    @app.middleware("http")
-    async def plain(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-        response = await call_next(request)
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response

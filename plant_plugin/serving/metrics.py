@@ -1,4 +1,4 @@
-"""What ``/metrics`` tells Prometheus: requests, seconds, texts, connections; never what was asked."""
+"""Numbers for Prometheus at ``/metrics``: requests, seconds, texts, connections; never what was asked."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # seconds
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 ELSEWHERE = "other"  # paths that are no endpoint: their names are the client's
 
 
@@ -16,7 +18,7 @@ class Metrics:
     """The numbers of one application."""
 
     def __init__(self, waiting: Callable[[], float]) -> None:
-        """``waiting`` tells how many requests wait for the model."""
+        """``waiting`` says how many requests wait for the model."""
         self.registry = registry = CollectorRegistry()
         self.requests = Counter("plant_requests", "Requests answered.", ["endpoint", "status"], registry=registry)
         self.seconds = Histogram(
@@ -34,8 +36,8 @@ class Metrics:
         ProcessCollector(registry=registry)
 
 
-class Measured:
-    """ASGI middleware, the outermost: counts every answer."""
+class Answers:
+    """ASGI middleware, the outermost: counts every answer, and forbids to store it or to guess what it is."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics
@@ -44,13 +46,17 @@ class Measured:
         """Handle one request."""
         status, start = 0, time.perf_counter()
 
-        async def counted(message: Message) -> None:
+        async def send_counted(message: Message) -> None:
             nonlocal status
-            status = message.get("status", status)
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:
-            await self.app(scope, receive, counted)
+            await self.app(scope, receive, send_counted)
         finally:
             endpoint = getattr(scope.get("route"), "path", ELSEWHERE)
             if status:  # none: nothing was answered

@@ -28,7 +28,7 @@ class Busy(Exception):
 
 
 class Failed(Exception):
-    """The model could not do it; what went wrong is in the log, by the name of its kind alone."""
+    """The model could not do it; what went wrong is in the log, only by the name of its kind."""
 
 
 @dataclass
@@ -51,11 +51,11 @@ class ModelQueue:
 
     @property
     def asked(self) -> int:
-        """How many requests wait for an answer now."""
+        """The number of requests that wait for an answer now."""
         return len(self._asked)
 
     def refuse(self) -> None:
-        """Let nobody wait any more, neither who does now nor who comes later."""
+        """Let nobody wait any more, neither now nor later."""
         self._ended = True
         for answer in self._asked:
             if not answer.done():
@@ -83,7 +83,7 @@ class ModelQueue:
         *,
         patient: bool = False,
     ) -> Sequence[Answer]:
-        """One result for each text, by ``work(texts, question)``; requests with equal work and question go together.
+        """Return one result for each text, by ``work(texts, question)``; equal work and question go together.
 
         Who is ``patient`` waits however long it takes.
 

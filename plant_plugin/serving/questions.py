@@ -1,4 +1,4 @@
-"""What a request may say and what is answered; :class:`.formats.Explained` is the answer of ``/explain``."""
+"""Requests and their answers; :class:`.formats.Explained` is the answer of ``/explain``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ExplainQuestion(BaseModel):
 
 
 class Health(BaseModel):
-    """What runs here."""
+    """The model that runs here."""
 
     status: str
     version: str
@@ -64,12 +64,12 @@ class Health(BaseModel):
 
 
 class Status(BaseModel):
-    """Whether requests are answered here."""
+    """The state of the server."""
 
     status: Literal["starting", "ready", "ending"]
 
 
 class Problem(BaseModel):
-    """What is wrong with a request; never its content."""
+    """A reason why a request is not answered; never its content."""
 
     detail: str

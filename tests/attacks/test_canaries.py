@@ -344,8 +344,8 @@ def test_a_server(
     from running_server import Running
 
     from plant_plugin import Predictor
+    from plant_plugin.serving.access import Limits
     from plant_plugin.serving.app import create_app
-    from plant_plugin.serving.limits import Limits
 
     limits = Limits(drain_seconds=0)
     asked = (

@@ -23,9 +23,8 @@ pytest.importorskip("fastapi", reason="needs the extra: pip install 'plant-plugi
 from plant_plugin.cli import plant
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving import connections
-from plant_plugin.serving.access import own_names
+from plant_plugin.serving.access import Limits, server_names
 from plant_plugin.serving.app import create_app
-from plant_plugin.serving.limits import Limits
 
 LIMITS = Limits(body_bytes=20_000, waiting=80, seconds=20, drain_seconds=0)
 SECRET = "sign3x patientnamedsecret"
@@ -38,7 +37,7 @@ def predictor(trained: Path) -> Predictor:
 
 @pytest.fixture(scope="module")
 def url(predictor: Predictor) -> Iterator[str]:
-    with Running(create_app(predictor, LIMITS, own_names("127.0.0.1")), LIMITS) as server:
+    with Running(create_app(predictor, LIMITS, server_names("127.0.0.1")), LIMITS) as server:
         yield server.url
 
 
@@ -72,7 +71,7 @@ def test_an_exported_model_is_served(trained: Path, predictor: Predictor, tmp_pa
     assert CliRunner().invoke(plant, ["export", str(trained), "--out", str(out)]).exit_code == 0
     exported = Predictor.load(out, device="cpu")
     with (
-        Running(create_app(exported, LIMITS, own_names("127.0.0.1")), LIMITS) as server,
+        Running(create_app(exported, LIMITS, server_names("127.0.0.1")), LIMITS) as server,
         httpx.Client(base_url=server.url, timeout=30) as client,
     ):
         answer = client.post("/predict", json={"texts": ["filler1 sign3x"], "top": 2}).json()["predictions"]
@@ -291,7 +290,7 @@ def test_pages_in_a_browser(url: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("token", [None, TOKEN], ids=["open", "token"])
 def test_schemathesis(predictor: Predictor, token: str | None) -> None:
     """What the OpenAPI page promises holds for whatever is sent; of a server with a token, that it is asked for."""
-    app = create_app(predictor, LIMITS, own_names("127.0.0.1"), token)
+    app = create_app(predictor, LIMITS, server_names("127.0.0.1"), token)
     with Running(app, LIMITS) as server:
         answers_as_promised(server.url, {} if token is None else {"Authorization": f"Bearer {token}"})
 

@@ -19,8 +19,8 @@ from running_server import TOKEN, Running
 from plant_plugin.errors import ConfigError
 from plant_plugin.model.predictor import Prediction
 from plant_plugin.serving import access, connections
+from plant_plugin.serving.access import Limits
 from plant_plugin.serving.app import create_app
-from plant_plugin.serving.limits import Limits
 
 QUICK = Limits(header_seconds=0.5, body_seconds=0.8, connections=6, drain_seconds=0, last_seconds=1)
 HEAD = b"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -113,7 +113,7 @@ def test_a_body_dripped_after_the_answer_ends_too(serve: Callable[..., Running])
 
 def test_a_client_that_does_not_take_its_answer_is_ended(serve: Callable[..., Running]) -> None:
     server = serve()
-    app = server.server._app
+    app = server.server.app
     app.get("/large")(lambda: "x" * 30_000_000)
     with server.open() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -239,13 +239,13 @@ def test_a_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_page_of_another_site_reaches_no_server(serve: Callable[..., Running]) -> None:
     for host in ("127.0.0.1", "0.0.0.0", "192.0.2.7"):
-        server = serve(hosts=access.own_names(host, ["proxy.example"]))
+        server = serve(hosts=access.server_names(host, ["proxy.example"]))
         ready(server, host="proxy.example")
         for name, status in (("attacker.example", 400), ("", 400), ("proxy.example:8000", 200)):
             assert httpx.get(f"{server.url}/ready", headers={"host": name}).status_code == status, (host, name)
-    assert "192.0.2.7" in access.own_names("192.0.2.7")
-    assert {"127.0.0.1", "localhost", "[::1]", socket.gethostname()} <= set(access.own_names("0.0.0.0"))
-    assert "localhost" not in access.own_names("192.0.2.7")
+    assert "192.0.2.7" in access.server_names("192.0.2.7")
+    assert {"127.0.0.1", "localhost", "[::1]", socket.gethostname()} <= set(access.server_names("0.0.0.0"))
+    assert "localhost" not in access.server_names("192.0.2.7")
 
 
 def test_metrics_count_and_never_name_what_was_asked(serve: Callable[..., Running]) -> None:
@@ -273,16 +273,16 @@ def test_the_address_is_told_that_a_browser_can_open(host: str, written: str) ->
         socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OSError:
         pytest.skip(f"this machine has no {host}")
-    told: list[str] = []
-    server = connections.Server(create_app(Model(), QUICK), QUICK, told.append, host=host, port=0)  # type: ignore[arg-type]
+    addresses: list[str] = []
+    server = connections.Server(create_app(Model(), QUICK), QUICK, addresses.append, host=host, port=0)  # type: ignore[arg-type]
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     for _ in range(1000):
-        if told:
+        if addresses:
             break
         time.sleep(0.01)
-    assert told[0].startswith(f"http://{written}:")
-    assert httpx.get(f"{told[0]}/health").status_code == 200
+    assert addresses[0].startswith(f"http://{written}:")
+    assert httpx.get(f"{addresses[0]}/health").status_code == 200
     server.should_exit = True
     thread.join(10)
 

@@ -14,10 +14,9 @@ from running_server import Running
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
 from plant_plugin.model.predictor import Predictor
-from plant_plugin.serving.access import own_names
+from plant_plugin.serving.access import Limits, server_names
 from plant_plugin.serving.app import create_app
 from plant_plugin.serving.desk.store import Desk
-from plant_plugin.serving.limits import Limits
 
 pytestmark = pytest.mark.browser
 LIMITS = Limits(drain_seconds=0)
@@ -98,7 +97,7 @@ def test_two_coders_and_a_server_that_is_killed_twice(
 @pytest.fixture
 def url(desk: Desk, predictor: Predictor, texts: list[str]) -> Iterator[str]:
     desk.add_documents((f"case {number}", text) for number, text in enumerate(texts[:8]))
-    app = create_app(predictor, LIMITS, own_names("127.0.0.1"), desk=desk)
+    app = create_app(predictor, LIMITS, server_names("127.0.0.1"), desk=desk)
     with Running(app, LIMITS, log_level="warning", access_log=False) as server:
         yield server.url
 

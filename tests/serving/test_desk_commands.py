@@ -121,7 +121,7 @@ def test_other_tools_read_an_export_and_it_comes_back(coded: Desk, tmp_path: Pat
 
 def test_agreement_is_cohens_kappa(coded: Desk) -> None:
     found = figures(coded)
-    pairs = {(one["one"], one["other"]): one for one in found["pairs"]}
+    pairs = {(pair["first"], pair["second"]): pair for pair in found["pairs"]}
     # Labels of document one: R05, R21, R50, Z99.9; of document two: R05, R21, R50. By hand, yes and no in that order.
     ana, berta = [1, 0, 1, 0, 1, 0, 1], [1, 0, 0, 1, 1, 0, 1]
     observed = 5 / 7

@@ -17,12 +17,12 @@ class Codes:
         self.name = names
         self._plain = [(label, _plain(label), _plain(names(label) or "")) for label in labels]
 
-    def search(self, asked: str) -> list[str]:
-        """Labels that begin with what is asked, then those whose name holds all its words; accents do not count.
+    def search(self, query: str) -> list[str]:
+        """Return labels that begin with a query, then those whose name holds all its words; accents do not count.
 
         Dots in numbers do not count either: ``e119`` finds ``E11.9``.
         """
-        plain = _plain(asked).strip()
+        plain = _plain(query).strip()
         number, words = plain.replace(".", ""), plain.split()
         if not words:
             return []

@@ -361,7 +361,7 @@ async function openFigures() {
   at("figures-content").replaceChildren(
     element("p", {}, `${number(found.finished)} of ${number(found.documents)} documents are finished.`),
     table("Coders", ["coder", "role", "documents", "seconds a document"], found.coders.map((one) => [one.coder, one.role, one.documents, one.seconds])),
-    table("Agreement (Cohen’s κ)", ["one", "other", "documents", "labels", "κ"], found.pairs.map((one) => [one.one, one.other, one.documents, one.decisions, one.kappa])),
+    table("Agreement (Cohen’s κ)", ["first", "second", "documents", "labels", "κ"], found.pairs.map((pair) => [pair.first, pair.second, pair.documents, pair.decisions, pair.kappa])),
     table("Codes", ["code", "suggested", "accepted", "rejected", "added", "share"],
       found.codes.slice(0, 200).map((one) => [one.label, one.suggested, one.accepted, one.rejected, one.added, share(one)])));
   at("figures").showModal();

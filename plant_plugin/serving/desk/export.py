@@ -1,7 +1,7 @@
 """From decisions to files: what the next training plants from, and what other annotation tools read.
 
-Whose word counts: a lead's, where one has finished the document; else a label is given where more than half of those
-who have finished it gave it. Its evidence are the words that any of them marked for it.
+A lead's word counts, where one has finished the document; else a label is given where more than half of those who have
+finished it gave it. Its evidence are the words that any of them marked for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import Marked, write_sets
 from plant_plugin.prepare.output import staged, write_provenance
 from plant_plugin.serving.desk.people import LEAD
-from plant_plugin.serving.desk.store import Decision, Desk, given
+from plant_plugin.serving.desk.store import Decision, Desk, gives
 
 CONTROL = "label"  # of Label Studio's spans
 
@@ -32,37 +32,37 @@ def export(desk: Desk, out: Path, form: str = "libmultilabel") -> dict[str, int 
         PlantError: The folder cannot be written.
     """
     counts = Counter[str]()
-    found = list(_agreed(desk, counts))
-    if not any(document.labels for _, document in found):
+    documents = list(_agreed(desk, counts))
+    if not any(document.labels for _, document in documents):
         fix = "finish documents at the desk first (the key n)"
         raise DataError("no finished document has a label", where=str(desk.path), fix=fix)
     if form == "libmultilabel":
         content = {"command": "desk export", "options": {}, "counts": dict(counts)}
-        made = write_sets(out, {"": {"train": [document for _, document in found]}}, (), content)
-        return {**made["counts"], **made["sets"][""]}
+        provenance = write_sets(out, {"": {"train": [document for _, document in documents]}}, (), content)
+        return {**provenance["counts"], **provenance["sets"][""]}
     with staged(out) as stage:
-        (_label_studio if form == "labelstudio" else _brat)(stage, found, counts)
+        (_label_studio if form == "labelstudio" else _brat)(stage, documents, counts)
         write_provenance(stage, {"command": "desk export", "options": {"form": form}, "counts": dict(counts)})
-    return {"documents": len(found), **counts}
+    return {"documents": len(documents), **counts}
 
 
 def _agreed(desk: Desk, counts: Counter[str]) -> Iterator[tuple[int, Marked]]:
     leads = {coder.id for coder in desk.people.all() if coder.role == LEAD}
     for number, text, by in desk.finished():
-        decisions = [own for coder, _, own in by if coder in leads] or [own for _, _, own in by]
+        decisions = [each for coder, _, each in by if coder in leads] or [each for _, _, each in by]
         document = Marked(text)
-        for label in dict.fromkeys(label for own in decisions for label in own):
-            mine = [own[label] for own in decisions if label in own and given(own[label])]
-            if 2 * len(mine) > len(decisions):
-                _give(document, label, mine, f"document {number}")
-            elif 2 * len(mine) == len(decisions):
+        for label in dict.fromkeys(label for each in decisions for label in each):
+            positive = [each[label] for each in decisions if label in each and gives(each[label])]
+            if 2 * len(positive) > len(decisions):
+                _give(document, label, positive, f"document {number}")
+            elif 2 * len(positive) == len(decisions):
                 counts["labels_left_out_because_coders_are_split"] += 1
         yield number, document
 
 
 def _give(document: Marked, label: str, decisions: list[Decision], where: str) -> None:
     document.label(label, where)
-    for start, end in sorted({span for one in decisions for span in one.spans}):
+    for start, end in sorted({span for decision in decisions for span in decision.spans}):
         if document.text[start:end].strip():
             document.mark(label, [(start, end)], where)
 

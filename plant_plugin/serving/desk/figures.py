@@ -1,4 +1,4 @@
-"""How far a team has come, how long it takes, and how well coders agree with each other and with the model.
+"""Figures of a team: how far it has come, how long it takes, how coders agree with each other and the model.
 
 Agreement is Cohen's κ (Cohen 1960, scikit-learn's) of "the document has the label", over the labels of a document that
 the model suggested or one of the two gave: over all labels of a model nearly everything would be an agreed no.
@@ -18,22 +18,22 @@ from pathlib import Path
 from typing_extensions import TypedDict
 
 from plant_plugin.serving.desk.people import MODEL, Coder
-from plant_plugin.serving.desk.store import Desk, given
+from plant_plugin.serving.desk.store import Desk, gives
 from plant_plugin.serving.desk.tables import OPEN
 
 
 class Pair(TypedDict):
     """Two coders, or a coder and the model."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     documents: int  # that both have finished
     decisions: int  # labels of these documents that are compared
     kappa: float | None  # None: both always said the same one thing, or nothing is shared
 
 
 class OfCoder(TypedDict):
-    """What a coder did."""
+    """The work of a coder."""
 
     coder: str
     role: str
@@ -42,7 +42,7 @@ class OfCoder(TypedDict):
 
 
 class OfCode(TypedDict):
-    """How the model's suggestions of a label were taken; labels that the threshold left out do not count."""
+    """A label, and how the model's suggestions of it were taken; suggestions below the threshold do not count."""
 
     label: str
     suggested: int
@@ -52,7 +52,7 @@ class OfCode(TypedDict):
 
 
 class Figures(TypedDict):
-    """What ``plant desk agreement`` and the page of figures tell; no text and no name of a document."""
+    """The content of ``plant desk agreement`` and of the page of figures; no text and no name of a document."""
 
     documents: int
     finished: int  # by somebody
@@ -66,21 +66,21 @@ class _Said:
     """Yes and no of two on the same labels."""
 
     documents: int = 0
-    one: list[bool] = field(default_factory=list)
-    other: list[bool] = field(default_factory=list)
+    first: list[bool] = field(default_factory=list)
+    second: list[bool] = field(default_factory=list)
 
-    def add(self, one: set[str], other: set[str], suggested: set[str]) -> None:
-        labels = sorted(one | other | suggested)
+    def add(self, first: set[str], second: set[str], suggested: set[str]) -> None:
+        labels = sorted(first | second | suggested)
         self.documents += 1
-        self.one += [label in one for label in labels]
-        self.other += [label in other for label in labels]
+        self.first += [label in first for label in labels]
+        self.second += [label in second for label in labels]
 
-    def pair(self, one: str, other: str) -> Pair:
+    def pair(self, first: str, second: str) -> Pair:
         from sklearn.metrics import cohen_kappa_score
 
-        defined = len({*self.one, *self.other}) == 2
-        kappa = round(float(cohen_kappa_score(self.one, self.other)), 4) if defined else None
-        return Pair(one=one, other=other, documents=self.documents, decisions=len(self.one), kappa=kappa)
+        defined = len({*self.first, *self.second}) == 2
+        kappa = round(float(cohen_kappa_score(self.first, self.second)), 4) if defined else None
+        return Pair(first=first, second=second, documents=self.documents, decisions=len(self.first), kappa=kappa)
 
 
 def figures(desk: Desk) -> Figures:
@@ -90,21 +90,20 @@ def figures(desk: Desk) -> Figures:
     model: dict[int, _Said] = {}
     codes: dict[str, OfCode] = {}
     for document, _, by in finished:
-        yes = {coder: {one.label for one in decisions.values() if given(one)} for coder, _, decisions in by}
+        yes = {coder: {each.label for each in decisions.values() if gives(each)} for coder, _, decisions in by}
         seen: set[str] = set()
         for coder, name, decisions in by:
-            own = suggested.get((document, name), [])
-            predicted = {one["label"] for one in own if one["predicted"]}
-            seen |= {one["label"] for one in own}
-            if own:
-                model.setdefault(coder, _Said()).add(yes[coder], predicted, {one["label"] for one in own})
-                no = {one.label for one in decisions.values() if not given(one)}
-                _count(codes, predicted, yes[coder], no)
-        for one, other in itertools.combinations(sorted(yes), 2):
-            said.setdefault((one, other), _Said()).add(yes[one], yes[other], seen)
+            shown = {each["label"]: each["predicted"] for each in suggested.get((document, name), [])}
+            predicted = {label for label, above in shown.items() if above}
+            seen |= {*shown}
+            if shown:
+                model.setdefault(coder, _Said()).add(yes[coder], predicted, {*shown})
+                _count(codes, predicted, yes[coder], {*decisions} - yes[coder])
+        for first, second in itertools.combinations(sorted(yes), 2):
+            said.setdefault((first, second), _Said()).add(yes[first], yes[second], seen)
     names = {coder.id: coder.name for coder in people}
-    pairs = [found.pair(names[one], names[other]) for (one, other), found in sorted(said.items())]
-    pairs += [found.pair(names[coder], MODEL) for coder, found in sorted(model.items())]
+    pairs = [answers.pair(names[first], names[second]) for (first, second), answers in sorted(said.items())]
+    pairs += [answers.pair(names[coder], MODEL) for coder, answers in sorted(model.items())]
     return {
         "documents": desk.size(),
         "finished": len(finished),
@@ -115,7 +114,7 @@ def figures(desk: Desk) -> Figures:
 
 
 def figures_apart(path: Path) -> Figures:
-    """The same of a desk's file, counted by a process of its own: seconds of Python hold nobody in this one up."""
+    """Count by another process: seconds of Python hold nobody in this one up."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
         return apart.submit(_figures_of, path).result()
 

@@ -35,14 +35,14 @@ class Coder:
 
 @dataclass(frozen=True)
 class SignIn:
-    """What the browser gets: ``secret`` for its cookie, ``csrf`` for its page."""
+    """A sign-in as the browser gets it: ``secret`` for its cookie, ``csrf`` for its page."""
 
     coder: Coder
     secret: str
 
     @property
     def csrf(self) -> str:
-        """What each request that changes something repeats; no other site can read it."""
+        """The word that each request repeats which changes something; no other site can read it."""
         return hmac.digest(self.secret.encode(), b"csrf", "sha256").hex()
 
 
@@ -53,13 +53,13 @@ class People:
         self._read, self._write = engine, engine.execution_options(**{WRITES: True})
 
     def add(self, name: str, role: str = CODER) -> str:
-        """Make an account; its token, which is told this once.
+        """Make an account and return its token, which is shown this once.
 
         Raises:
             ConfigError: The name cannot be one, or is taken.
         """
         if NAME.fullmatch(name) is None:
-            fix = f"up to 60 letters, digits and . @ - _; `{MODEL}` stands for the model in figures"
+            fix = f"up to 60 letters, digits and . @ - _; `{MODEL}` is the model in figures"
             raise ConfigError("this cannot be a coder's name", where="NAME", fix=fix)
         token = secrets.token_urlsafe(32)
         with self._write.begin() as connection:
@@ -70,23 +70,23 @@ class People:
         return token
 
     def renew(self, name: str, *, close: bool = False) -> str:
-        """End a coder's sign-ins and the old token; the new one, with ``close`` one that opens nothing."""
+        """End a coder's sign-ins and token; return a new token, with ``close`` one that opens nothing."""
         token, coder = secrets.token_urlsafe(32), self.named(name)
         with self._write.begin() as connection:
-            kept = None if close else _hash(token)
-            connection.execute(update(coders).where(coders.c.id == coder.id).values(token=kept))
+            token_hash = None if close else _hash(token)
+            connection.execute(update(coders).where(coders.c.id == coder.id).values(token=token_hash))
             connection.execute(delete(sessions).where(sessions.c.coder == coder.id))
         return token
 
     def named(self, name: str) -> Coder:
-        """The coder of a name; a ConfigError where there is none."""
-        found = [coder for coder in self.all() if coder.name == name]
-        if not found:
+        """Return the coder of a name; a ConfigError where there is none."""
+        coders_of_it = [coder for coder in self.all() if coder.name == name]
+        if not coders_of_it:
             raise ConfigError("there is no coder of this name", where="NAME", fix="see `plant desk agreement`")
-        return found[0]
+        return coders_of_it[0]
 
     def all(self) -> list[Coder]:
-        """Everybody, in the order of their accounts."""
+        """Return everybody, in the order of their accounts."""
         with self._read.begin() as connection:
             rows = connection.execute(select(coders.c.id, coders.c.name, coders.c.role).order_by(coders.c.id))
             return [Coder(*row) for row in rows]
@@ -105,7 +105,7 @@ class People:
         return SignIn(Coder(*row), secret)
 
     def signed_in(self, secret: str) -> SignIn | None:
-        """Who a browser's secret stands for; None where the sign-in is over or never was."""
+        """Return the sign-in of a browser's secret; None where it is over or never was."""
         now, mine = time.time(), sessions.c.hash == _hash(secret)
         wanted = (
             select(coders.c.id, coders.c.name, coders.c.role, sessions.c.seen)

@@ -56,19 +56,19 @@ class Suggested(TypedDict):
 
 @dataclass(frozen=True)
 class Suggestions:
-    """What a model says of one document."""
+    """Suggestions of a model for a document."""
 
     labels: list[Suggested]  # the most probable first
     uncertainty: float  # entropy of all its labels, in nats
 
 
 class Refused(Exception):
-    """What a coder asks for is not possible; its message has no text of a document."""
+    """A wish of a coder that is not possible; its message has no text of a document."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What a coder says of a label now."""
+    """A coder's word on a label."""
 
     label: str
     kind: str  # accept, reject or add
@@ -117,21 +117,21 @@ class Desk:
         return ids
 
     def unread(self, model: str, most: int, after: int = 0) -> list[tuple[int, str]]:
-        """Ids and texts of documents that a model has not read, the first that were sent ``after`` another's id."""
+        """Return ids and texts of documents that a model has not read, the first ones ``after`` an id."""
         has = select(suggestions.c.document).where(suggestions.c.model == model)
         wanted = select(documents.c.id, documents.c.text).where(documents.c.id.not_in(has), documents.c.id > after)
         with self._read.begin() as connection:
             rows = connection.execute(wanted.order_by(documents.c.id).limit(most))
             return [(row.id, row.text) for row in rows]
 
-    def suggest(self, model: str, made: Iterable[tuple[int, Suggestions]]) -> None:
+    def suggest(self, model: str, read: Iterable[tuple[int, Suggestions]]) -> None:
         """Keep what a model says of documents."""
         with self._write.begin() as connection:
-            for document, found in made:
-                values = {"document": document, "model": model, "labels": _json(found.labels)}
+            for document, suggestion in read:
+                values = {"document": document, "model": model, "labels": _json(suggestion.labels)}
                 connection.execute(insert_or_ignore(suggestions).values(values).on_conflict_do_nothing())
                 mine = update(documents).where(documents.c.id == document)
-                connection.execute(mine.values(uncertainty=found.uncertainty))
+                connection.execute(mine.values(uncertainty=suggestion.uncertainty))
 
     def next(self, coder: Coder, order: str, model: str) -> int | None:
         """Lend a coder the next document: the one that is not finished, else the first that is free; None: no more.
@@ -145,15 +145,15 @@ class Desk:
             .where((work.c.finished == 1) | (work.c.until > now))
             .scalar_subquery()
         )
-        own = select(work.c.document).where(work.c.coder == coder.id)
+        mine = select(work.c.document).where(work.c.coder == coder.id)
         free = taken < documents.c.wanted
-        begun = select(documents.c.id).where(documents.c.id.in_(own.where(work.c.finished == 0)), free)
-        fresh = select(documents.c.id).where(documents.c.id.not_in(own), free)  # an index has them in each order
+        begun = select(documents.c.id).where(documents.c.id.in_(mine.where(work.c.finished == 0)), free)
+        fresh = select(documents.c.id).where(documents.c.id.not_in(mine), free)  # an index has them in each order
         with self._write.begin() as connection:
-            found = connection.scalar(begun.limit(1)) or connection.scalar(fresh.order_by(*BY[order]).limit(1))
-            if found is not None:
-                self._lend(connection, coder, found, model, now)
-        return found
+            document = connection.scalar(begun.limit(1)) or connection.scalar(fresh.order_by(*BY[order]).limit(1))
+            if document is not None:
+                self._lend(connection, coder, document, model, now)
+        return document
 
     def _lend(
         self, connection: Connection, coder: Coder, document: int, model: str, now: float, *, opened: bool = True
@@ -169,7 +169,7 @@ class Desk:
             connection.execute(insert(changes).values(said))
 
     def left(self, coder: Coder) -> int:
-        """How many documents wait for anybody, or for this coder."""
+        """Count the documents that wait for anybody, or for this coder."""
         enough = (func.count() >= documents.c.wanted) | (func.max(work.c.coder == coder.id) == 1)
         over = (
             select(work.c.document)
@@ -184,7 +184,7 @@ class Desk:
             return (connection.scalar(select(func.count()).select_from(documents)) or 0) - finished
 
     def opened(self, coder: Coder, document: int, model: str) -> Opened:
-        """A document that was lent to the coder; Refused where it was not."""
+        """Return a document that was lent to the coder; Refused where it was not."""
         with self._read.begin() as connection:
             self._lent(connection, coder, document)
             row = connection.execute(select(documents).where(documents.c.id == document)).one()
@@ -213,7 +213,7 @@ class Desk:
             self._append(connection, coder, key, document, finished=False, **said)
 
     def finish(self, coder: Coder, key: str, document: int) -> None:
-        """The coder has said all there is to say of a document; Refused where it was not lent."""
+        """End the coder's work on a document; Refused where it was not lent."""
         with self._write.begin() as connection:
             if self._known(connection, coder, key, {"document": document, "kind": DONE}):
                 return
@@ -242,13 +242,13 @@ class Desk:
 
     def _lent(self, connection: Connection, coder: Coder, document: int) -> Row[tuple[int]]:
         mine = (work.c.document == document) & (work.c.coder == coder.id)
-        found = connection.execute(select(work.c.finished).where(mine)).first()
-        if found is None:
+        row = connection.execute(select(work.c.finished).where(mine)).first()
+        if row is None:
             raise Refused("this document was not lent to you")
-        return found
+        return row
 
     def _known(self, connection: Connection, coder: Coder, key: str, said: dict[str, object]) -> bool:
-        """Whether a change was written before; Refused where its key was used for another."""
+        """Tell whether a change was written before; Refused where its key was used for another."""
         row = connection.execute(select(changes).where(changes.c.coder == coder.id, changes.c.key == key)).first()
         if row is not None and any(getattr(row, name) != value for name, value in said.items()):
             raise Refused("this key was used for another change")
@@ -281,14 +281,14 @@ class Desk:
                 if not document:
                     continue
                 self._lend(connection, coder, document, "", time.time(), opened=False)  # no time was taken here
-                for place, one in enumerate(decisions):
-                    said = {"kind": one.kind, "label": one.label, "spans": _json(one.spans)}
+                for place, decision in enumerate(decisions):
+                    said = {"kind": decision.kind, "label": decision.label, "spans": _json(decision.spans)}
                     self._append(connection, coder, f"import {document} {place}", document, finished=False, **said)
                 self._append(connection, coder, f"import {document}", document, finished=True, kind=DONE)
         return ids
 
     def finished(self) -> Iterator[tuple[int, str, list[tuple[int, str, dict[str, Decision]]]]]:
-        """Each document that somebody has finished: id, text, and for each who did: coder, model, decisions."""
+        """Yield each document that somebody has finished: id, text, and for each who did: coder, model, decisions."""
         done = select(work).where(work.c.finished == 1).order_by(work.c.document, work.c.coder)
         texts = select(documents.c.id, documents.c.text).order_by(documents.c.id)
         with self._read.begin() as connection:
@@ -296,27 +296,27 @@ class Desk:
             for row in connection.execute(_standing()):
                 decisions.setdefault((row.document, row.coder), {})[row.label] = _decision(row)
             by: dict[int, list[tuple[int, str, dict[str, Decision]]]] = {}
-            for one in connection.execute(done):
-                found = (one.coder, one.model, decisions.get((one.document, one.coder), {}))
-                by.setdefault(one.document, []).append(found)
+            for row in connection.execute(done):
+                coded = (row.coder, row.model, decisions.get((row.document, row.coder), {}))
+                by.setdefault(row.document, []).append(coded)
             for document, content in connection.execute(texts):
                 if document in by:
                     yield document, content, by[document]
 
     def suggested(self) -> dict[tuple[int, str], list[Suggested]]:
-        """Document and model → what it suggested."""
+        """Return document and model → what it suggested."""
         with self._read.begin() as connection:
             return {
                 (row.document, row.model): json.loads(row.labels) for row in connection.execute(select(suggestions))
             }
 
     def size(self) -> int:
-        """How many documents there are."""
+        """Count the documents."""
         with self._read.begin() as connection:
             return connection.scalar(select(func.count()).select_from(documents)) or 0
 
     def times(self) -> list[tuple[int, int, float, str]]:
-        """Coder, document, time and kind of each opening and finishing that stands, in order."""
+        """Return coder, document, time and kind of each opening and finishing that was not taken back, in order."""
         wanted = _standing(kinds=(OPEN, DONE)).with_only_columns(
             changes.c.coder, changes.c.document, changes.c.at, changes.c.kind
         )
@@ -325,7 +325,7 @@ class Desk:
 
 
 def _added(connection: Connection, name: str, content: str, date: str | None, wanted: int) -> int:
-    """The id of a new document, 0 where it is there already."""
+    """Return the id of a new document, 0 where it is there already."""
     digest = hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()
     day = date or calendar_date.today().isoformat()
     values = {"hash": digest, "name": name, "text": content, "date": day, "wanted": wanted}
@@ -336,7 +336,7 @@ def _added(connection: Connection, name: str, content: str, date: str | None, wa
 def _standing(
     coder: int | None = None, document: int | None = None, *, kinds: Sequence[str] = DECISIONS, newest: bool = False
 ) -> Select[tuple[object, ...]]:
-    """Changes that were not taken back, the oldest first."""
+    """Select the changes that were not taken back, the oldest first."""
     back = changes.alias()
     wanted = (
         select(changes)
@@ -355,8 +355,8 @@ def _decision(row: Row[tuple[object, ...]]) -> Decision:
     return Decision(row.label, row.kind, [(start, end) for start, end in json.loads(row.spans)])
 
 
-def given(decision: Decision) -> bool:
-    """Whether a decision gives the document the label."""
+def gives(decision: Decision) -> bool:
+    """Tell whether a decision gives the document the label."""
     return decision.kind != REJECT
 
 

@@ -1,4 +1,4 @@
-"""What a model suggests for a document of the desk."""
+"""Suggestions of a model for documents of the desk."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ AHEAD = 8  # documents that the model reads together where nobody waits
 
 
 def model_hash(predictor: Predictor) -> str:
-    """A short name of the model that another training does not share."""
+    """Return a short name of the model that another training does not share."""
     known = [path for name in (MANIFEST, MODEL) if (path := predictor.folder / name).is_file()]
     content = known[0].read_bytes() if known else predictor.name.encode()
     return hashlib.sha256(content).hexdigest()[:16]
 
 
 def suggest(predictor: Predictor, texts: Sequence[str]) -> list[Suggestions]:
-    """What the model says of each text; without words where its network cannot tell them."""
+    """Suggest labels for each text; without words where its network does not show them."""
     logits = predictor.logits(texts)
     return [
         Suggestions(_labels(predictor, text, row), uncertainty)
@@ -36,14 +36,14 @@ def suggest(predictor: Predictor, texts: Sequence[str]) -> list[Suggestions]:
 
 
 def entropies(logits: Floats) -> Floats:
-    """Sum over labels of the entropy of "has it or not" (N,), in nats, from logits (N, L).
+    """Return the sum over labels of the entropy of "has it or not" (N,), in nats, from logits (N, L).
 
     H(σ(z)) = log(1 + e^−|z|) + |z| e^−|z| / (1 + e^−|z|), which neither overflows nor takes the logarithm of 0.
     """
     size = np.abs(logits.astype(np.float64))
     small = np.exp(-size)
-    found: Floats = (np.log1p(small) + size * small / (1 + small)).sum(axis=1)
-    return found
+    entropy: Floats = (np.log1p(small) + size * small / (1 + small)).sum(axis=1)
+    return entropy
 
 
 def _labels(predictor: Predictor, text: str, logits: Floats) -> list[Suggested]:
@@ -52,14 +52,14 @@ def _labels(predictor: Predictor, text: str, logits: Floats) -> list[Suggested]:
     best = [predictor.scored_label(column, float(logits[column])) for column in top_labels(logits[None], shown)[0]]
     spans: dict[str, list[tuple[int, int]]] = {}
     with suppress(ConfigError):  # the network shows no attention, or its tokenizer no places
-        explained = predictor.explain(text, [one.label for one in best])
-        spans = {one.scored.label: [(part.start, part.end) for part in one.passages] for one in explained.labels}
+        explained = predictor.explain(text, [each.label for each in best])
+        spans = {each.scored.label: [(part.start, part.end) for part in each.passages] for each in explained.labels}
     return [
         {
-            "label": one.label,
-            "probability": round(one.probability, 4),
-            "predicted": one.logit > limit,
-            "spans": spans.get(one.label, []),
+            "label": each.label,
+            "probability": round(each.probability, 4),
+            "predicted": each.logit > limit,
+            "spans": spans.get(each.label, []),
         }
-        for one in best
+        for each in best
     ]

@@ -1,6 +1,6 @@
-"""What the file of a desk holds, and how it is opened.
+"""Tables of the file of a desk, and how it is opened.
 
-The table of changes is the truth: each line stands for ever, which the file itself enforces. ``work`` says the same in
+The table of changes is the truth: each line stays for ever, which the file itself enforces. ``work`` says the same in
 short, so that the next document is found at once; both are written in one transaction.
 """
 
@@ -98,7 +98,7 @@ BEGIN SELECT RAISE(ABORT, 'changes are kept for ever'); END"""
 
 
 def open_file(path: Path, *, make: bool = False) -> Engine:
-    """The file of a desk, readable to its owner alone.
+    """Open the file of a desk, readable only to its owner.
 
     Args:
         path: The file.
@@ -129,7 +129,7 @@ def open_file(path: Path, *, make: bool = False) -> Engine:
     event.listen(engine, "handle_error", lambda context: explained(path, context.original_exception))
     if new:
         _make_tables(engine)
-    engine.connect().close()  # who cannot work on it is told so now
+    engine.connect().close()  # an error comes now where nobody can work on it
     return engine
 
 
@@ -148,14 +148,15 @@ def check_file(path: Path) -> None:
     fix = "name the file that `plant desk add-coder` made, or restore a backup"
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as plain:
-            found = [plain.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+            versions = [plain.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             whole = plain.execute("PRAGMA quick_check(1)").fetchone()[0]
-    except sqlite3.OperationalError as error:  # which tells nothing of what is in it
+    except sqlite3.OperationalError as error:  # which says nothing of what is in it
         raise explained(path, error) or error from error
     except sqlite3.Error as error:
         raise DataError(f"this is no desk ({type(error).__name__})", where=str(path), fix=fix) from error
-    if found != [APPLICATION, VERSION] or whole != "ok":
-        what = "the file is damaged" if found[0] == APPLICATION and whole != "ok" else "this is no desk of this version"
+    if versions != [APPLICATION, VERSION] or whole != "ok":
+        damaged = versions[0] == APPLICATION and whole != "ok"
+        what = "the file is damaged" if damaged else "this is no desk of this version"
         raise DataError(what, where=str(path), fix=fix)
 
 
@@ -166,7 +167,7 @@ def _connected(connection: sqlite3.Connection, record: object) -> None:
 
 
 def explained(path: Path, error: BaseException) -> PlantError | None:
-    """A sentence for an error of SQLite; None for one that only a caller can explain."""
+    """Return an error in a sentence for one of SQLite; None for one that only a caller can explain."""
     if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.IntegrityError):
         return None
     code = getattr(error, "sqlite_errorname", "")  # from Python 3.11

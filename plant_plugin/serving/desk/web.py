@@ -1,8 +1,8 @@
 """The desk in the browser: its page, and what the page asks for.
 
 Whoever is not signed in gets the page, which holds nothing, and 401. A sign-in is a cookie that no script reads and no
-other site's request carries (HttpOnly, SameSite=Strict); what changes something bears a second word, which the page was
-told, in a header that no other site's page can set.
+other site's request carries (HttpOnly, SameSite=Strict); what changes something bears a second word, which only the
+page knows, in a header that no other site's page can set.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Sitting:
         self._counting = asyncio.Lock()
 
     async def figures(self) -> Figures:
-        """How the team does, as of ``FRESH`` seconds ago at most; counted once for all who ask meanwhile."""
+        """Return the figures, as of ``FRESH`` seconds ago at most; counted once for all who ask meanwhile."""
         async with self._counting:
             if self._figures is None or time.monotonic() - self._figures[0] > FRESH:
-                found = await run_in_threadpool(figures_apart, self.desk.path)
-                self._figures = time.monotonic(), found
+                counted = await run_in_threadpool(figures_apart, self.desk.path)
+                self._figures = time.monotonic(), counted
             return self._figures[1]
 
     async def ahead(self) -> None:
@@ -74,9 +74,9 @@ class Sitting:
                     try:
                         await self.read(unread, patient=True)
                     except Failed:
-                        for one in unread if len(unread) > 1 else ():  # one of them alone may be the reason
+                        for document in unread if len(unread) > 1 else ():  # a single one may be the reason
                             with contextlib.suppress(Failed):
-                                await self.read([one], patient=True)
+                                await self.read([document], patient=True)
                 after = 0
             except Exception as error:  # of whatever kind: the next look comes all the same
                 if not isinstance(error, (Busy, Failed)):  # the log has these
@@ -86,29 +86,29 @@ class Sitting:
     async def read(self, unread: list[tuple[int, str]], *, patient: bool = False) -> None:
         """Let the model read documents, and keep what it suggests, however long that takes where ``patient``."""
         ids, texts = zip(*unread, strict=True)
-        found = await self.queue.ask(self._suggest, list(texts), patient=patient)
-        await run_in_threadpool(self.desk.suggest, self.model, list(zip(ids, found, strict=True)))
+        suggestions = await self.queue.ask(self._suggest, list(texts), patient=patient)
+        await run_in_threadpool(self.desk.suggest, self.model, list(zip(ids, suggestions, strict=True)))
 
     def _suggest(self, texts: list[str], question: None) -> list[Suggestions]:
         return suggest(self.predictor, texts)
 
     async def shown(self, who: SignIn, document: int | None) -> dict[str, object]:
-        """What the page shows: a document, and how many wait."""
+        """Return what the page shows: a document, and how many wait."""
         left = await run_in_threadpool(self.desk.left, who.coder)
         if document is None:
             return {"document": None, "left": left}
-        found = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
-        if found.suggested is None:
-            await self.read([(found.id, found.text)])
-            found = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
-        return {"document": self._named(found), "left": left}
+        opened = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
+        if opened.suggested is None:
+            await self.read([(opened.id, opened.text)])
+            opened = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
+        return {"document": self._named(opened), "left": left}
 
-    def _named(self, found: Opened) -> dict[str, object]:
+    def _named(self, opened: Opened) -> dict[str, object]:
         name = self.codes.name
         return {
-            **asdict(found),
-            "suggested": [{**one, "name": name(one["label"])} for one in found.suggested or ()],
-            "decisions": [{**asdict(one), "name": name(one.label)} for one in found.decisions.values()],
+            **asdict(opened),
+            "suggested": [{**each, "name": name(each["label"])} for each in opened.suggested or ()],
+            "decisions": [{**asdict(each), "name": name(each.label)} for each in opened.decisions.values()],
         }
 
 
@@ -125,7 +125,7 @@ def add_desk(app: FastAPI, desk: Desk, predictor: Predictor) -> Sitting:
 
 
 def at_desk(request: Request) -> Sitting:
-    """The desk of the application."""
+    """Return the desk of the application."""
     sitting: Sitting = request.app.state.sitting
     return sitting
 
@@ -141,18 +141,18 @@ def same_site(request: Request) -> None:
 
 
 def signed_in(request: Request, at: At) -> SignIn:
-    """Who asks; 401 where it is nobody."""
-    found = at.desk.people.signed_in(request.cookies.get(COOKIE, ""))
-    if found is None:
+    """Return who asks; 401 where it is nobody."""
+    sign_in = at.desk.people.signed_in(request.cookies.get(COOKIE, ""))
+    if sign_in is None:
         raise UNREADABLE
-    return found
+    return sign_in
 
 
 Reads = Annotated[SignIn, Depends(signed_in)]
 
 
 def from_page(request: Request, who: Reads) -> SignIn:
-    """Who asks by the desk's own page; else 403."""
+    """Return who asks by the desk's page; else 403."""
     same_site(request)
     if not hmac.compare_digest(request.headers.get("x-csrf", "").encode(), who.csrf.encode()):
         raise ELSEWHERE
@@ -183,7 +183,7 @@ class NextQuestion(_Question):
 
 
 class UndoQuestion(_Question):
-    """The last decision of a document, back."""
+    """An undo of the last decision on a document."""
 
     key: Key
     document: Place | None = None
@@ -197,7 +197,7 @@ class FinishQuestion(_Question):
 
 
 class DecideQuestion(FinishQuestion):
-    """What a coder says of a label."""
+    """A coder's word on a label."""
 
     label: Annotated[str, Field(pattern=r"^[^\s\x00-\x1f]+$", max_length=LABEL_LENGTH)]
     kind: Literal["accept", "reject", "add"]
@@ -219,21 +219,21 @@ router.get("/desk.css")(_file("desk.css", "text/css"))
 
 
 @router.post("/sign-in", dependencies=[Depends(same_site)])
-def sign_in(asked: TokenQuestion, at: At, request: Request, response: Response) -> dict[str, str]:
+def sign_in(question: TokenQuestion, at: At, request: Request, response: Response) -> dict[str, str]:
     """Begin a sign-in with a token."""
-    found = at.desk.people.sign_in(asked.token)
-    if found is None:
+    begun = at.desk.people.sign_in(question.token)
+    if begun is None:
         raise HTTPException(401, "this token is nobody's")
     secure = request.url.scheme == "https"
     response.set_cookie(
-        COOKIE, found.secret, max_age=int(LONGEST), path=PATH, httponly=True, samesite="strict", secure=secure
+        COOKIE, begun.secret, max_age=int(LONGEST), path=PATH, httponly=True, samesite="strict", secure=secure
     )
-    return me(found)
+    return me(begun)
 
 
 @router.get("/me")
 def me(who: Reads) -> dict[str, str]:
-    """Who is signed in, and the word that changes bear."""
+    """Return who is signed in, and the word that changes bear."""
     return {"coder": who.coder.name, "role": who.coder.role, "csrf": who.csrf}
 
 
@@ -245,39 +245,39 @@ def sign_out(who: Changes, at: At, response: Response) -> None:
 
 
 @router.post("/next")
-async def next_document(asked: NextQuestion, who: Changes, at: At) -> dict[str, object]:
+async def next_document(question: NextQuestion, who: Changes, at: At) -> dict[str, object]:
     """Lend the coder a document."""
-    return await at.shown(who, await run_in_threadpool(at.desk.next, who.coder, asked.order, at.model))
+    return await at.shown(who, await run_in_threadpool(at.desk.next, who.coder, question.order, at.model))
 
 
 @router.get("/codes")
 def search(q: Annotated[str, Field(max_length=LABEL_LENGTH)], who: Reads, at: At) -> list[dict[str, str | None]]:
-    """Labels by a part of their number or name."""
+    """Find labels by a part of their number or name."""
     return [{"label": label, "name": at.codes.name(label)} for label in at.codes.search(q)]
 
 
 @router.post("/decide")
-def decide(asked: DecideQuestion, who: Changes, at: At) -> None:
+def decide(question: DecideQuestion, who: Changes, at: At) -> None:
     """Write down a decision; once, however often it is sent."""
-    at.desk.decide(who.coder, asked.key, asked.document, Decision(asked.label, asked.kind, asked.spans))
+    at.desk.decide(who.coder, question.key, question.document, Decision(question.label, question.kind, question.spans))
 
 
 @router.post("/finish")
-def finish(asked: FinishQuestion, who: Changes, at: At) -> None:
+def finish(question: FinishQuestion, who: Changes, at: At) -> None:
     """Write down that all is said of a document."""
-    at.desk.finish(who.coder, asked.key, asked.document)
+    at.desk.finish(who.coder, question.key, question.document)
 
 
 @router.post("/undo")
-async def undo(asked: UndoQuestion, who: Changes, at: At) -> dict[str, object]:
+async def undo(question: UndoQuestion, who: Changes, at: At) -> dict[str, object]:
     """Take the last decision back."""
-    found = await run_in_threadpool(at.desk.undo, who.coder, asked.key, asked.document)
-    return await at.shown(who, found if found is not None else asked.document)
+    reopened = await run_in_threadpool(at.desk.undo, who.coder, question.key, question.document)
+    return await at.shown(who, reopened if reopened is not None else question.document)
 
 
 @router.get("/figures")
 async def team_figures(who: Reads, at: At) -> Figures:
-    """How the team does; for leads alone."""
+    """Return the figures of the team; only for leads."""
     if who.coder.role != LEAD:
         raise HTTPException(403, "this is for leads")
     return await at.figures()
