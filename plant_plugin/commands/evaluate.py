@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -60,16 +61,13 @@ def evaluate(
         filtered_pairs,
         label_counts,
         labels_outside,
-        per_document_path,
         save_result,
     )
     from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(threshold_texts)
     if out:
-        if out.suffix != ".json":
-            raise ConfigError(f"{out.name} does not end in .json", where="--out", fix="write e.g. result.json")
-        keep(filter(None, (truth, scores, train, label_file, test_filter)), out, per_document_path(out))
+        _check_out(out, filter(None, (truth, scores, train, label_file, test_filter)))
     read, named = read_scores(scores)
     columns = read_label_file(label_file) if label_file else None
     if columns == []:
@@ -126,6 +124,14 @@ def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
             fix = "write micro=VALUE or macro=VALUE, a finite number in the unit of the scores, e.g. micro=0.31"
             raise ConfigError(f"{text!r} is no threshold", where="--threshold", fix=fix)
     return thresholds
+
+
+def _check_out(out: Path, read: Iterable[Path]) -> None:
+    from plant_plugin.report.result import per_document_path
+
+    if out.suffix != ".json":
+        raise ConfigError(f"{out.name} does not end in .json", where="--out", fix="write e.g. result.json")
+    keep(read, out, per_document_path(out))
 
 
 @click.command()
