@@ -41,7 +41,7 @@ class TimedConnection(asyncio.Protocol):
         limits: Limits,
         metrics: Metrics,
         connections: set[TimedConnection],
-        **options: Any,
+        **options: object,
     ) -> None:
         """Wrap what ``connection`` makes of uvicorn's ``options``; ``connections`` are those that are open."""
         self._connection, self._limits, self._metrics = connection(**options), limits, metrics
