@@ -29,10 +29,14 @@ class AddedMetric:
         self._found: list[npt.NDArray[np.float64]] = []
 
     def add(self, scores: npt.NDArray[np.float32] | sp.csr_matrix, truth: sp.csr_matrix) -> None:
-        """What a batch adds; a ``ConfigError`` where the function returns something else."""
-        found = self._compute(scores, truth, **self._given)
+        """Take a batch.
+
+        Raises:
+            ConfigError: The function returns something else than two numbers a document.
+        """
+        sides = self._compute(scores, truth, **self._given)
         try:
-            above, below = (np.asarray(side, dtype=np.float64) for side in found)
+            above, below = (np.asarray(side, dtype=np.float64) for side in sides)
             right = above.shape == below.shape == (truth.shape[0],)
         except (TypeError, ValueError):
             right = False
@@ -42,10 +46,10 @@ class AddedMetric:
         self._found.append(np.column_stack([above, below]))
 
     def columns(self) -> npt.NDArray[np.float64]:
-        """Above and below of every document so far, (N, 2)."""
+        """Return above and below of every document so far, (N, 2)."""
         return np.concatenate(self._found)
 
     def value(self) -> float:
-        """The metric; NaN where nothing is below the line."""
+        """Return the metric; NaN where nothing is below the line."""
         above, below = self.columns().sum(axis=0)
         return float(above / below) if below else float("nan")

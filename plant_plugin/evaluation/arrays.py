@@ -35,7 +35,7 @@ class ArrayFile:
 
     Attributes:
         path: The file.
-        arrays: As they stand in the file.
+        arrays: As they are in the file.
         what: What it should be, for errors: "a matrix of scores".
         fix: What to do where it is none.
         error: Raised then.
@@ -61,16 +61,19 @@ class ArrayFile:
         except FileNotFoundError as problem:
             raise error(f"{what} cannot be read: no such file", where=str(path), fix=fix) from problem
         except Exception as problem:  # zipfile, zlib and numpy raise errors of a dozen kinds on damaged bytes
-            told = f"not {what}, or torn: it cannot be read ({type(problem).__name__})"
-            raise error(told, where=str(path), fix=fix) from problem
+            message = f"not {what}, or torn: it cannot be read ({type(problem).__name__})"
+            raise error(message, where=str(path), fix=fix) from problem
 
     def __contains__(self, name: str) -> bool:
         return name in self.arrays
 
     def under(self, prefix: str, besides: Collection[str] = ()) -> ArrayFile:
-        """Those whose names begin so, under the rest of the name; ``besides`` are whole names to leave out."""
-        own = {name: array for name, array in self.arrays.items() if name.startswith(prefix) and name not in besides}
-        return replace(self, arrays={name.removeprefix(prefix): array for name, array in own.items()})
+        """Return the arrays whose names begin so, under the rest of the name.
+
+        It leaves out those whose whole names are in ``besides``.
+        """
+        chosen = {name: array for name, array in self.arrays.items() if name.startswith(prefix) and name not in besides}
+        return replace(self, arrays={name.removeprefix(prefix): array for name, array in chosen.items()})
 
     def array(
         self,
@@ -82,42 +85,42 @@ class ArrayFile:
         high: int | None = None,
         nan: bool = False,
     ) -> Array:
-        """An array of one of these kinds and of this shape, with no value below ``low`` or above ``high``.
+        """Return an array of one of these kinds and of this shape, with no value below ``low`` or above ``high``.
 
         Floats are finite, unless they may be ``nan``.
         """
-        if (found := self.arrays.get(name)) is None:
+        if (text := self.arrays.get(name)) is None:
             self.wrong(name, "is missing")
-        if found.dtype.kind not in kinds:
-            self.wrong(name, f"holds {found.dtype}")
-        if not _fits(found, shape):
+        if text.dtype.kind not in kinds:
+            self.wrong(name, f"holds {text.dtype}")
+        if not _fits(text, shape):
             wanted_shape = " × ".join("…" if wanted is None else f"{wanted:,}" for wanted in shape) or "a single value"
-            self.wrong(name, f"is {' × '.join(map(str, found.shape)) or 'a single value'}, not {wanted_shape}")
-        if found.dtype.kind == "f" and not nan and not np.isfinite(found).all():
+            self.wrong(name, f"is {' × '.join(map(str, text.shape)) or 'a single value'}, not {wanted_shape}")
+        if text.dtype.kind == "f" and not nan and not np.isfinite(text).all():
             self.wrong(name, "holds a value that is no finite number")
-        if found.size and low is not None and found.min() < low:
+        if text.size and low is not None and text.min() < low:
             self.wrong(name, f"holds a value below {low}")
-        if found.size and high is not None and found.max() > high:
+        if text.size and high is not None and text.max() > high:
             self.wrong(name, f"holds a value above {high:,}")
-        return found
+        return text
 
     def text(self, name: str) -> str:
-        """A single text."""
-        found = self.array(name, TEXTS).item()
-        return found if isinstance(found, str) else found.decode("ascii", "replace")
+        """Return a single text."""
+        array = self.array(name, TEXTS).item()
+        return array if isinstance(array, str) else array.decode("ascii", "replace")
 
     def whole(self, name: str, *, low: int = 0, high: int = 2**31 - 1) -> int:
-        """A single whole number."""
+        """Return a single whole number."""
         return int(self.array(name, WHOLE, low=low, high=high))
 
     def number(self, name: str) -> float:
-        """A single finite number."""
+        """Return a single finite number."""
         return float(self.array(name, NUMBERS))
 
     def rows(
         self, names: tuple[str, str, str], shape: tuple[int, int], *, kinds: str = NUMBERS, ordered: bool = False
     ) -> sp.csr_array:
-        """A CSR matrix of this shape: ``names`` are those of data, columns and offsets.
+        """Return a CSR matrix of this shape: ``names`` are those of data, columns and offsets.
 
         Columns lie within the matrix; ``ordered``: each row's are ascending, and none is there twice.
         """
@@ -143,7 +146,7 @@ class ArrayFile:
 
 
 def read_sparse(path: Path, what: str, *, error: type[PlantError], fix: str) -> sp.csr_matrix:
-    """What ``scipy.sparse.save_npz`` wrote, of numbers or truths; CSR, CSC and COO.
+    """Read what ``scipy.sparse.save_npz`` wrote, of numbers or truths; CSR, CSC and COO.
 
     Raises:
         PlantError: ``error``: not such a file, or its indices do not lie within the matrix.
@@ -166,26 +169,26 @@ def read_sparse(path: Path, what: str, *, error: type[PlantError], fix: str) -> 
 
 
 def cuts(offsets: Array, length: int) -> bool:
-    """Whether offsets (N + 1,) cut an array of this length into N runs."""
+    """Tell whether offsets (N + 1,) cut an array of this length into N runs."""
     whole = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == length
     return bool(whole) and not (offsets[1:] < offsets[:-1]).any()
 
 
 def mapped(path: Path, kind: type[np.number] | None, shape: Shape) -> Array:
-    """An array of numbers, of exactly this type, where it lies on the disk; a ``ValueError`` where it is none."""
+    """Map an array of numbers, of exactly this type, from the disk; a ``ValueError`` where it is none."""
     try:
-        found: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except tokenize.TokenError as error:  # numpy parses a damaged header as Python 2 would have written it
         raise ValueError(f"{path.name}: no header") from error
-    numbers = found.dtype.kind in NUMBERS if kind is None else found.dtype == kind
-    if not numbers or not _fits(found, shape):
-        raise ValueError(f"{path.name}: {found.dtype} {found.shape}")
-    return found
+    numbers = array.dtype.kind in NUMBERS if kind is None else array.dtype == kind
+    if not numbers or not _fits(array, shape):
+        raise ValueError(f"{path.name}: {array.dtype} {array.shape}")
+    return array
 
 
 def _read(path: Path, fix: str) -> dict[str, Array]:
-    """All arrays of an ``.npz`` file whose headers say of themselves what the file holds."""
-    found = {}
+    """Read all arrays of an ``.npz`` file whose headers say of themselves what the file holds."""
+    arrays = {}
     with zipfile.ZipFile(path) as archive:
         inflated = sum(member.file_size for member in archive.infolist())  # zipfile reads no more than it says there
         if inflated > limit(max(LARGEST_INFLATED, HIGHEST_RATIO * path.stat().st_size)):
@@ -200,9 +203,9 @@ def _read(path: Path, fix: str) -> dict[str, Array]:
                 if kind.hasobject or stream.tell() + kind.itemsize * math.prod(shape) != info.file_size:
                     raise PlantError(f"{info.filename.removesuffix('.npy')} is not what its header says")
                 stream.seek(0)
-                found[info.filename.removesuffix(".npy")] = np.lib.format.read_array(stream, allow_pickle=False)
+                arrays[info.filename.removesuffix(".npy")] = np.lib.format.read_array(stream, allow_pickle=False)
                 stream.read(1)  # at its end the checksum is compared
-    return found
+    return arrays
 
 
 def _fits(array: Array, shape: Shape) -> bool:

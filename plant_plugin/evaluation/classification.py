@@ -25,7 +25,7 @@ class LabelCounts:
     true: Numbers
 
     def ratios(self, kind: str) -> Floats:
-        """Precision ``P``, recall ``R`` or ``F1`` of each label, in the shape of the counts; 0/0 = 0."""
+        """Return precision ``P``, recall ``R`` or ``F1`` of each label, in the shape of the counts; 0/0 = 0."""
         above, below = {
             "P": (self.hit, self.predicted),
             "R": (self.hit, self.true),
@@ -35,7 +35,9 @@ class LabelCounts:
 
 
 def classified(family: str, counts: LabelCounts, labels: npt.NDArray[np.bool_] | None = None) -> Floats:
-    """A metric of ``names.CLASSIFIED`` from counts (L,) or (L, B); a macro metric over ``labels`` (L,) or over all.
+    """Compute a metric of ``names.CLASSIFIED`` from counts (L,) or (L, B).
+
+    A macro metric is a mean over ``labels`` (L,), or over all.
 
     Returns:
         () or (B,), each in [0, 1]; NaN where there is no label to average over.
@@ -47,7 +49,7 @@ def classified(family: str, counts: LabelCounts, labels: npt.NDArray[np.bool_] |
     if average == "Micro":
         return LabelCounts(*(part.sum(axis=0) for part in (counts.hit, counts.predicted, counts.true))).ratios(kind)
     if kind == "F1-caml":
-        precision, recall = (classified(f"Macro-{one}", counts, labels) for one in "PR")
+        precision, recall = (classified(f"Macro-{letter}", counts, labels) for letter in "PR")
         both = precision + recall
         return np.asarray(2 * precision * recall / np.where(both == 0, 1.0, both))
     ratios, true = counts.ratios(kind.removesuffix("-present")), counts.true
@@ -61,16 +63,16 @@ def classified(family: str, counts: LabelCounts, labels: npt.NDArray[np.bool_] |
 def labels_in_bins(
     num_labels: int, train_counts: npt.NDArray[np.integer] | None
 ) -> dict[str | None, npt.NDArray[np.bool_]]:
-    """Frequency bin -> mask of its labels (L,); None stands for all labels, and is alone without training counts."""
-    found: dict[str | None, npt.NDArray[np.bool_]] = {None: np.ones(num_labels, dtype=bool)}
+    """Return frequency bin -> mask of its labels (L,); None is all labels, and the only one without training counts."""
+    masks: dict[str | None, npt.NDArray[np.bool_]] = {None: np.ones(num_labels, dtype=bool)}
     if train_counts is not None:
         for name, (lowest, highest) in names.BINS.items():
-            found[name] = (train_counts >= lowest) & (train_counts <= (np.inf if highest is None else highest))
-    return found
+            masks[name] = (train_counts >= lowest) & (train_counts <= (np.inf if highest is None else highest))
+    return masks
 
 
 class Predicted:
-    """What is predicted at one threshold, batch by batch: counts of each of L labels and, if ``keep``, the pairs.
+    """Predictions at one threshold, batch by batch: counts of each of L labels and, if ``keep``, the pairs.
 
     A label is predicted when its score is *greater* than the threshold.
     """
@@ -102,5 +104,5 @@ class Predicted:
                 self._pairs = None
 
     def pairs(self) -> sp.csr_matrix | None:
-        """0/1 (N, L); None where they were not asked for, or are more than ``MOST_PAIRS``."""
+        """Return them, 0/1 (N, L); None where they were not asked for, or are more than ``MOST_PAIRS``."""
         return None if self._pairs is None else sp.csr_matrix(sp.vstack(self._pairs, format="csr"))

@@ -72,13 +72,13 @@ class Evaluator:
         self._removed = removed
         self._spill_folder = spill_folder
         self._by_default = metrics is None
-        asked = names.by_default(self.thresholds) if metrics is None else metrics
-        wanted = [names.parse_metric(name) for name in asked]
-        found = {metric: self._problem(metric) for metric in wanted}
-        problems = [problem for problem in found.values() if problem]
+        wanted_names = names.by_default(self.thresholds) if metrics is None else metrics
+        wanted = [names.parse_metric(name) for name in wanted_names]
+        problem_of = {metric: self._problem(metric) for metric in wanted}
+        problems = [problem for problem in problem_of.values() if problem]
         if problems and not self._by_default:
             raise ConfigError("\n  ".join(problem.what for problem in problems), problems=problems)
-        self.metrics = [metric for metric in wanted if not found[metric]]
+        self.metrics = [metric for metric in wanted if not problem_of[metric]]
         self._added = {metric: AddedMetric(metric) for metric in self.metrics if metric.is_added}
         self._cutoff = max((metric.k for metric in self.metrics if metric.k and not metric.is_added), default=0)
         self._keep_documents = keep_documents
@@ -97,7 +97,7 @@ class Evaluator:
         self._numbers: list[npt.NDArray[np.int64]] = []
 
     def _problem(self, metric: Metric) -> ConfigError | None:
-        """Why a metric cannot be computed here, if so."""
+        """Say why a metric cannot be computed here; None where it can."""
         missing_counts = self.train_label_counts is None or (metric.propensity_scored and not self.num_train)
         if metric.k and metric.k > self.num_labels:
             what = f"there are only {self.num_labels} labels, fewer than k"
@@ -162,7 +162,7 @@ class Evaluator:
         return any(metric.family in families for metric in self.metrics)
 
     def compute(self) -> dict[str, float]:
-        """Every metric under the name it was asked for, as a fraction.
+        """Compute every metric under the name it was asked for, as a fraction.
 
         Undefined values (no label in a bin, no label with both classes) are NaN when asked for by name and left out
         otherwise.
@@ -198,7 +198,7 @@ class Evaluator:
         return sp.csr_matrix(sp.vstack(self._truth, format="csr"))
 
     def _whole(self, metric: Metric, truth: sp.csr_matrix, labels: npt.NDArray[np.bool_]) -> float:
-        """A metric that has neither rank nor threshold, over some labels (a mask)."""
+        """Compute a metric that has neither rank nor threshold, over some labels (a mask)."""
         if metric.family == "Loss":
             if self._loss_sum is None:
                 raise ConfigError("Loss: the scores came without a loss", fix="choose a metric computed from scores")
@@ -206,14 +206,17 @@ class Evaluator:
         if metric.family == "AUC-micro":
             return self._roc()[1]
         if metric.family == "AUC-macro":
-            found = self._roc()[0][labels]
+            values = self._roc()[0][labels]
         else:
-            found = np.concatenate(self._precisions) if metric.family == "MAP" else self._gold_precisions(truth)
-        found = found[~np.isnan(found)]
-        return float(found.mean()) if len(found) else math.nan
+            values = np.concatenate(self._precisions) if metric.family == "MAP" else self._gold_precisions(truth)
+        values = values[~np.isnan(values)]
+        return float(values.mean()) if len(values) else math.nan
 
     def _gold_precisions(self, truth: sp.csr_matrix) -> npt.NDArray[np.float64]:
-        """Precisions at the found labels over all true labels, (N,); NaN where a document has none, known or not."""
+        """Compute precisions at the known labels over all true labels, (N,).
+
+        It is NaN where a document has none, known or not.
+        """
         assert self._outside is not None  # checked with the metrics' names
         known = np.diff(truth.indptr)
         wanted = known + self._outside[np.concatenate(self._numbers)]
@@ -226,7 +229,10 @@ class Evaluator:
         return self._areas
 
     def per_document(self, labels: Sequence[str]) -> PerDocument:
-        """What every document contributes, in the order of their file; needs ``keep_documents`` and a document."""
+        """Return what every document contributes, in the order of their file.
+
+        It needs ``keep_documents`` and a document.
+        """
         if not self._keep_documents:
             raise ValueError("the evaluator was made without keep_documents")
         order = np.argsort(np.concatenate(self._numbers), kind="stable")
@@ -238,7 +244,7 @@ class Evaluator:
             list(labels),
             truth[order],
             top[order],
-            {name: kept[order] for name, kept in pairs.items() if kept is not None},
+            {name: stored[order] for name, stored in pairs.items() if stored is not None},
             whole,
             self.train_label_counts,
             self.num_train,
@@ -249,7 +255,7 @@ class Evaluator:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the values rest on: documents, labels, and how many of each are empty."""
+        """Count what the values rest on: documents, labels, and how many of each are empty."""
         truth = self._all_truth() if self._truth else sp.csr_matrix((0, self.num_labels))
         per_label = np.bincount(truth.indices, minlength=self.num_labels)
         return {
@@ -262,5 +268,5 @@ class Evaluator:
 
     @property
     def backend(self) -> str:
-        """Who computes P@k and the propensity-scored metrics: ``xclib`` or ``builtin``."""
+        """Name who computes P@k and the propensity-scored metrics: ``xclib`` or ``builtin``."""
         return "builtin" if propensity.xclib_metrics() is None else "xclib"

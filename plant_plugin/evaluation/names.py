@@ -79,13 +79,13 @@ class Added(Protocol):
 
     @property
     def summary(self) -> str:
-        """What it is, in a line."""
+        """Say in a line what it measures."""
 
     def load(self) -> Callable[..., tuple[object, object]]:
-        """The function."""
+        """Return the function."""
 
     def signature(self) -> Mapping[str, object]:
-        """Its arguments: it has ranks where ``k`` is among them."""
+        """Return its arguments: it has ranks where ``k`` is among them."""
 
 
 added: Callable[[], Mapping[str, Added]] = dict  # by family, none; set by plant_plugin.config.registry
@@ -103,43 +103,43 @@ class Metric:
 
     @property
     def canonical(self) -> str:
-        """The name under which results are written, e.g. ``Macro-F1-caml@0.5`` for ``Another-Macro-F1``."""
+        """Return the name under which results are written, e.g. ``Macro-F1-caml@0.5`` for ``Another-Macro-F1``."""
         at = f"@{self.k or self.threshold}" if self.k or self.threshold else ""
         return f"{self.family}{at}" + (f":{self.bin}" if self.bin else "")
 
     @property
     def summary(self) -> str:
-        """What it is, in a few words."""
+        """Say in a few words what it measures."""
         return added()[self.family].summary.rstrip(".") if self.is_added else FAMILIES[self.family]
 
     @property
     def is_added(self) -> bool:
-        """Whether a user's registry has it."""
+        """Tell whether a user's registry has it."""
         return self.family not in FAMILIES
 
     @property
     def propensity_scored(self) -> bool:
-        """Whether label propensities weigh the hits."""
+        """Tell whether label propensities weigh the hits."""
         return self.family in ("PSP", "PSnDCG", "PSR")
 
     @property
     def needs_training_counts(self) -> bool:
-        """Whether it depends on how often each label occurs in the training split."""
+        """Tell whether it depends on how often each label occurs in the training split."""
         return self.propensity_scored or self.bin is not None
 
     @property
     def needs_all_scores(self) -> bool:
-        """Whether every score has to be kept until the end (on disk)."""
+        """Tell whether every score has to be kept until the end (on disk)."""
         return self.family in ("AUC-macro", "AUC-micro")
 
     @property
     def needs_whole_ranking(self) -> bool:
-        """Whether the best labels alone do not tell it."""
+        """Tell whether the best labels are not enough for it."""
         return self.needs_all_scores or self.family == "MAP"
 
     @property
     def higher_is_better(self) -> bool:
-        """False for the loss only."""
+        """Return False for the loss only."""
         return self.family != "Loss"
 
 
@@ -160,8 +160,8 @@ def parse_metric(name: str) -> Metric:
             return Metric(name, family, threshold=threshold, bin=label_bin)
         if family in WHOLE and at is None:
             return Metric(name, family, bin=label_bin)
-    if label_bin is None and (own := added().get(family)) is not None:
-        ranked = "k" in own.signature()
+    if label_bin is None and (metric := added().get(family)) is not None:
+        ranked = "k" in metric.signature()
         if ranked and at and _RANK.fullmatch(at):
             return Metric(name, family, k=int(at))
         if not ranked and at is None:
@@ -170,7 +170,7 @@ def parse_metric(name: str) -> Metric:
 
 
 def by_default(thresholds: Iterable[str]) -> list[str]:
-    """Every metric that can be computed from scores, in the order of reports."""
+    """Return every metric that can be computed from scores, in the order of reports."""
     thresholds = list(thresholds)
     variants = [family for family in CLASSIFIED if family.startswith("Macro-F1")]
     return [
@@ -184,11 +184,11 @@ def by_default(thresholds: Iterable[str]) -> list[str]:
 
 
 def _of_added() -> list[str]:
-    """Names of the metrics that users' registries add, with the usual ranks where they take any."""
+    """Return names of the metrics that users' registries add, with the usual ranks where they take any."""
     return [
         name
-        for family, own in added().items()
-        for name in ([f"{family}@{k}" for k in RANKS] if "k" in own.signature() else [family])
+        for family, metric in added().items()
+        for name in ([f"{family}@{k}" for k in RANKS] if "k" in metric.signature() else [family])
     ]
 
 
@@ -204,13 +204,13 @@ def check_ranks(metrics: Mapping[str, str], save_k: int, num_labels: int, *, mos
     Raises:
         ConfigError: Naming every such metric.
     """
-    found = ((f"{key}: {name}", _AT_RANK.search(name)) for name, key in metrics.items())
-    asked = [(where, int(rank[1]), most) for where, rank in found if rank]
+    ranks = ((f"{key}: {name}", _AT_RANK.search(name)) for name, key in metrics.items())
+    needs = [(where, int(rank[1]), most) for where, rank in ranks if rank]
     problems = [
         ConfigError(
             f"asks for the {rank} best of {num_labels} labels", where=where, fix=f"use at most {allowed} with this data"
         )
-        for where, rank, allowed in [*asked, ("save_k_predictions", save_k, num_labels)]
+        for where, rank, allowed in [*needs, ("save_k_predictions", save_k, num_labels)]
         if rank > allowed
     ]
     if problems:
@@ -218,7 +218,10 @@ def check_ranks(metrics: Mapping[str, str], save_k: int, num_labels: int, *, mos
 
 
 def examples() -> list[str]:
-    """Names to choose from, for suggestions and listings: every family with its usual cut-offs and thresholds."""
+    """Return names to choose from, for suggestions and listings.
+
+    Each family comes with its usual cut-offs and thresholds.
+    """
     ranked = [f"{family}@{k}" for family in [*RANKED, "NDCG"] for k in RANKS]
     thresholds = ("0.5", "micro", "macro")
     classified = [f"{family}@{threshold}" for family in CLASSIFIED for threshold in thresholds]

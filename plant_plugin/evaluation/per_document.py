@@ -1,4 +1,4 @@
-"""What every document contributes to the metrics: enough to compute them again on any resample of the documents.
+"""The contributions of every document to the metrics: enough to compute them again on any resample of the documents.
 
 Ranked metrics follow from the best K labels and the true ones; F1 from the predicted and the true pairs; MAP from each
 document's average precision. The AUCs compare documents with each other, so nothing is kept for them.
@@ -46,16 +46,16 @@ class PerDocument:
         return int(self.truth.shape[0])
 
     def under(self, labels: list[str]) -> PerDocument:
-        """The same under a larger label set; the added labels are never true nor predicted."""
+        """Move to a larger label set, whose added labels are never true nor predicted."""
         if labels == self.labels:
             return self
         place = {name: column for column, name in enumerate(labels)}
         new = np.array([place[name] for name in self.labels] + [len(labels)], dtype=np.int64)
 
         def moved(pairs: sp.csr_matrix) -> sp.csr_matrix:
-            found = sp.csr_matrix((pairs.data, new[pairs.indices], pairs.indptr), shape=(len(self), len(labels)))
-            found.sort_indices()
-            return found
+            matrix = sp.csr_matrix((pairs.data, new[pairs.indices], pairs.indptr), shape=(len(self), len(labels)))
+            matrix.sort_indices()
+            return matrix
 
         counts = None
         if self.train_counts is not None:
@@ -71,18 +71,18 @@ class PerDocument:
         )
 
     def only(self, labels: list[str]) -> sp.csr_matrix:
-        """The truth of some of the labels, (N, len(labels))."""
+        """Return the truth of some of the labels, (N, len(labels))."""
         place = {name: column for column, name in enumerate(self.labels)}
         return self.truth if labels == self.labels else self.truth[:, [place[name] for name in labels]]
 
     def finding(self, truth: sp.csr_matrix) -> PerDocument:
-        """The same with more true labels (N, L) to be found, none of which was ever ranked or predicted."""
+        """Add true labels (N, L) to be found, none of which was ever ranked or predicted."""
         precision = self.average_precision
         if precision is not None:
             known, wanted = np.diff(self.truth.indptr), np.diff(truth.indptr)
             precision = with_unranked(precision, known, wanted).astype(np.float32)
-        kept = self.added if truth.nnz == self.truth.nnz else {}  # of metrics of which nothing else is known
-        return replace(self, truth=truth, average_precision=precision, added=kept)
+        added = self.added if truth.nnz == self.truth.nnz else {}  # of metrics of which nothing else is known
+        return replace(self, truth=truth, average_precision=precision, added=added)
 
     def arrays(self) -> dict[str, Array]:
         """Return the same as plain arrays for a file; :meth:`of_arrays` reads them."""

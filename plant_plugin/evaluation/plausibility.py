@@ -29,7 +29,7 @@ MEASURES = (*SET_MEASURES, "AP", *(f"hit@{rank}" for rank in RANKS))
 
 
 def marked_words(words: npt.NDArray[np.int64], spans: Sequence[tuple[int, int]]) -> Marks:
-    """Which words (W, 2) share a character with one of the spans, (W,)."""
+    """Mark which words (W, 2) share a character with one of the spans, (W,)."""
     marked = np.zeros(len(words), dtype=bool)
     for start, end in spans:
         marked |= (words[:, 0] < end) & (words[:, 1] > start)
@@ -37,13 +37,13 @@ def marked_words(words: npt.NDArray[np.int64], spans: Sequence[tuple[int, int]])
 
 
 def shares_of_strongest(strength: Floats) -> Numbers:
-    """Strengths (W,) divided by the highest; what is below 0, or all where none is above 0, is 0."""
+    """Divide strengths (W,) by the highest; values below 0, or all where none is above 0, become 0."""
     highest = float(strength.max(initial=0))
     return np.maximum(strength, 0) / highest if highest > 0 else np.zeros(len(strength))
 
 
 def average_precision(strength: Floats, marked: Marks) -> float:
-    """Sum over the distinct strengths, the highest first, of the recall gained there times the precision there."""
+    """Sum, over the distinct strengths, the highest first, of the recall gained there times the precision there."""
     order = np.argsort(-strength, kind="stable")
     hits = marked[order].cumsum()
     ends = np.append(np.flatnonzero(np.diff(strength[order])), len(order) - 1)  # the last word of each strength
@@ -52,7 +52,10 @@ def average_precision(strength: Floats, marked: Marks) -> float:
 
 
 def hit_at(strength: Floats, marked: Marks, rank: int) -> float:
-    """Whether one of the ``rank`` strongest words is marked; its probability where equals share the last ranks."""
+    """Tell whether one of the ``rank`` strongest words is marked.
+
+    It is a probability where equals share the last ranks.
+    """
     if rank >= len(strength):
         return float(marked.any())
     least = np.partition(strength, -rank)[-rank]
@@ -65,7 +68,7 @@ def hit_at(strength: Floats, marked: Marks, rank: int) -> float:
 
 
 class OrderedPairs:
-    """What strengths make of P pairs, at least one word of each marked, ready for any share as threshold."""
+    """The hits of P pairs in order of strength, at least one word of each marked, ready for any share as threshold."""
 
     def __init__(self, strengths: Sequence[Floats], marked: Sequence[Marks]) -> None:
         chosen, hits, ranked = [], [], []
@@ -82,16 +85,16 @@ class OrderedPairs:
         self._ranked = np.array(ranked)
 
     def best_share(self) -> float:
-        """The share with the highest mean F1 over the pairs; of equals the smallest."""
+        """Return the share with the highest mean F1 over the pairs; of equals the smallest."""
         f1 = 2 * self._hits / (self._chosen + self._marked)
         return float(SHARES[int(f1.mean(axis=0).argmax())])
 
     def curve(self) -> Numbers:
-        """Mean share of the words named, and mean recall, with each of ``SHARES`` as threshold, (G, 2)."""
+        """Return the mean share of the words named, and mean recall, with each of ``SHARES`` as threshold, (G, 2)."""
         return np.column_stack([(self._chosen / self._words).mean(axis=0), (self._hits / self._marked).mean(axis=0)])
 
     def values(self, share: float) -> Numbers:
-        """``MEASURES`` of each pair, (P, M), with one of ``SHARES`` as threshold; precision of no word is 0."""
+        """Compute ``MEASURES`` of each pair, (P, M), with one of ``SHARES`` as threshold; precision of no word is 0."""
         place = int(np.abs(SHARES - share).argmin())
         chosen, hits, marked = self._chosen[:, place], self._hits[:, place], self._marked[:, 0]
         either = chosen + marked - hits
@@ -100,7 +103,9 @@ class OrderedPairs:
 
 
 def bootstrap_means(values: Numbers, documents: npt.NDArray[np.integer], *, seed: int = 0) -> npt.NDArray[np.float64]:
-    """Means over pairs (P, M) with 95 % percentile intervals, documents (P,) being drawn with replacement 1,000 times.
+    """Compute means over pairs (P, M) with 95 % percentile intervals.
+
+    ``documents`` (P,) are drawn with replacement 1,000 times.
 
     Returns:
         (3, M): mean, lower and upper end.

@@ -28,7 +28,7 @@ XCLIB_NAMES = {"P": "precision", "PSP": "psprecision", "PSnDCG": "psndcg", "PSR"
 
 @functools.cache
 def xclib_metrics() -> ModuleType | None:
-    """pyxclib's, or None where it is not installed or does not load."""
+    """Import pyxclib's; None where it is not installed or does not load."""
     try:
         if importlib.util.find_spec("xclib.evaluation") is None:
             return None
@@ -38,7 +38,7 @@ def xclib_metrics() -> ModuleType | None:
 
 
 def inverse_propensities(label_counts: npt.ArrayLike, num_train: int, a: float = 0.55, b: float = 1.5) -> Floats:
-    """How much a hit on each label weighs.
+    """Compute how much a hit on each label weighs.
 
     Args:
         label_counts: (L,) training documents that have each label.
@@ -64,14 +64,14 @@ def inverse_propensities(label_counts: npt.ArrayLike, num_train: int, a: float =
 def weights_for(
     metrics: Iterable[Metric], label_counts: npt.ArrayLike | None, num_train: int | None, model: tuple[float, float]
 ) -> Floats | None:
-    """Inverse propensities (L,) under A and B of the ``model``, or None where no metric is propensity-scored."""
+    """Compute inverse propensities (L,) under A and B of the ``model``; None where no metric is propensity-scored."""
     if not any(metric.propensity_scored for metric in metrics):
         return None
     return inverse_propensities(() if label_counts is None else label_counts, num_train or 0, *model)
 
 
 def ranked_metrics(top: npt.NDArray[np.int64], truth: sp.csr_matrix, weights: Floats | None) -> dict[str, Floats]:
-    """The ranked metrics of all documents at every cut-off up to K, by pyxclib as far as it has them.
+    """Compute the ranked metrics of all documents at every cut-off up to K, by pyxclib as far as it has them.
 
     Returns:
         Family -> float64 (K,), of what :func:`.ranking.contributions` takes. Propensity-scored ones are 0 where no
@@ -82,9 +82,9 @@ def ranked_metrics(top: npt.NDArray[np.int64], truth: sp.csr_matrix, weights: Fl
     if xc_metrics is not None:
         for family, name in XCLIB_NAMES.items():
             if family in values:
-                given = () if family == "P" else (weights,)
+                weighing = () if family == "P" else (weights,)
                 # The Cython top-k: the numba one takes seconds to compile in every process.
                 options = {"k": top.shape[1], "sorted": True, "use_cython": True}
-                found = getattr(xc_metrics, name)(top, truth.copy(), *given, **options)
-                values[family] = np.asarray(found, dtype=np.float64)
+                computed = getattr(xc_metrics, name)(top, truth.copy(), *weighing, **options)
+                values[family] = np.asarray(computed, dtype=np.float64)
     return values

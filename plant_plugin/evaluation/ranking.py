@@ -14,7 +14,7 @@ BLOCK_ELEMENTS = 4_000_000  # temporary elements at a time: 16 MB of float32
 
 
 def top_labels(scores: Scores | sp.csr_matrix, cutoff: int) -> Integers:
-    """The best labels of each document, exactly, whatever the ties.
+    """Choose the best labels of each document, exactly, whatever the ties.
 
     Args:
         scores: (B, L), no NaN; -inf, and what a sparse matrix does not store, is not scored.
@@ -26,9 +26,9 @@ def top_labels(scores: Scores | sp.csr_matrix, cutoff: int) -> Integers:
     num_labels = scores.shape[1]
     if sp.issparse(scores):
         rows, columns, stored, ranks = _by_rank(scores)
-        kept = (ranks <= cutoff) & ~np.isneginf(stored)
+        ranked = (ranks <= cutoff) & ~np.isneginf(stored)
         top = np.full((scores.shape[0], cutoff), num_labels, dtype=np.int64)
-        top[rows[kept], ranks[kept] - 1] = columns[kept]
+        top[rows[ranked], ranks[ranked] - 1] = columns[ranked]
         return top
     chosen = np.argpartition(scores, num_labels - cutoff, axis=1)[:, num_labels - cutoff :]
     values = np.take_along_axis(scores, chosen, axis=1)
@@ -46,56 +46,56 @@ def top_labels(scores: Scores | sp.csr_matrix, cutoff: int) -> Integers:
 
 
 def best_scored(scores: Scores | sp.csr_array, cutoff: int) -> list[tuple[Integers, Scores]]:
-    """Labels and scores of the best of each document, see :func:`top_labels`; fewer where fewer are scored."""
+    """Return labels and scores of the best of each document, see :func:`top_labels`; fewer where fewer are scored."""
     top = top_labels(sp.csr_matrix(scores) if sp.issparse(scores) else scores, cutoff)
-    found = scores[np.arange(len(top))[:, None], top.clip(max=scores.shape[1] - 1)]
-    values: Scores = found.toarray() if sp.issparse(found) else found  # type: ignore[attr-defined]
+    best = scores[np.arange(len(top))[:, None], top.clip(max=scores.shape[1] - 1)]
+    values: Scores = best.toarray() if sp.issparse(best) else best  # type: ignore[attr-defined]
     scored = top < scores.shape[1]
-    return [(labels[own], value[own]) for labels, value, own in zip(top, values, scored, strict=True)]
+    return [(labels[known], value[known]) for labels, value, known in zip(top, values, scored, strict=True)]
 
 
 def _by_rank(scores: sp.csr_matrix) -> tuple[Integers, npt.NDArray[np.integer], Scores, Integers]:
-    """Rows, columns, values and 1-based ranks of the stored entries: best first, ties by lower column."""
+    """Return rows, columns, values and 1-based ranks of the stored entries: best first, ties by lower column."""
     rows = rows_of(scores)
     order = np.lexsort((scores.indices, -scores.data, rows))
     return rows, scores.indices[order], scores.data[order], _places(scores, rows)
 
 
 def rows_of(pairs: sp.csr_matrix) -> Integers:
-    """The row of each stored entry."""
+    """Return the row of each stored entry."""
     return np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
 
 
 def _places(pairs: sp.csr_matrix, rows: Integers) -> Integers:
-    """1, 2, 3, ... along the stored entries of each row."""
+    """Number 1, 2, 3, ... along the stored entries of each row."""
     return np.arange(len(rows)) - pairs.indptr[:-1].astype(np.int64)[rows] + 1
 
 
 def true_at(truth: sp.csr_matrix, labels: Integers) -> npt.NDArray[np.bool_]:
-    """Whether each of ``labels`` (B, K) is true in its document; ids of L (nothing scored) are not."""
+    """Tell whether each of ``labels`` (B, K) is true in its document; ids of L (nothing scored) are not."""
     num_documents, num_labels = truth.shape
     keys = rows_of(truth) * (num_labels + 1) + truth.indices  # sorted: rows ascend, columns ascend within a row
     wanted = np.arange(num_documents)[:, None] * (num_labels + 1) + labels
     if not len(keys):
         return np.zeros(labels.shape, dtype=bool)
-    found = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
-    return np.asarray(keys[found] == wanted)
+    positions = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return np.asarray(keys[positions] == wanted)
 
 
 def _ideal_gains(truth: sp.csr_matrix, weights: Floats, cutoff: int) -> Floats:
-    """The largest ``cutoff`` weights among each document's true labels, descending, 0 where it has fewer: (N, K)."""
+    """Return the largest K weights among each document's true labels, descending, (N, K); 0 where it has fewer."""
     gains, rows = weights[truth.indices], rows_of(truth)
     order, places = np.lexsort((-gains, rows)), _places(truth, rows)
-    kept = places <= cutoff
+    within = places <= cutoff
     best = np.zeros((truth.shape[0], cutoff))
-    best[rows[kept], places[kept] - 1] = gains[order][kept]
+    best[rows[within], places[within] - 1] = gains[order][within]
     return best
 
 
 def contributions(
     top: Integers, truth: sp.csr_matrix, inverse_propensities: Floats | None = None
 ) -> dict[str, tuple[Floats, Floats]]:
-    """What each document adds above and below the line of the ranked metrics, at every cut-off up to K.
+    """Compute what each document adds above and below the line of the ranked metrics, at every cut-off up to K.
 
     Args:
         top: (N, K) as of :func:`top_labels`.
@@ -112,35 +112,35 @@ def contributions(
     reachable = np.minimum(labels, places)
     discount = 1.0 / np.log2(places + 1.0)
     ideal = np.cumsum(discount)[reachable - 1]
-    sums, one = hits.cumsum(axis=1), np.broadcast_to(1.0, hits.shape)
-    found = {
+    sums, ones = hits.cumsum(axis=1), np.broadcast_to(1.0, hits.shape)
+    metrics = {
         "P": (sums, np.broadcast_to(places, hits.shape)),
-        "R": (sums / labels, one),
-        "RP": (sums / reachable, one),
-        "nDCG": ((hits * discount).cumsum(axis=1) / ideal, one),
+        "R": (sums / labels, ones),
+        "RP": (sums / reachable, ones),
+        "nDCG": ((hits * discount).cumsum(axis=1) / ideal, ones),
     }
     if inverse_propensities is not None:
         gained = np.append(inverse_propensities, 0.0)[top] * hits
         best = _ideal_gains(truth, inverse_propensities, top.shape[1])
         of_label = 1.0 / labels
-        found["PSP"] = gained.cumsum(axis=1), best.cumsum(axis=1)
-        found["PSnDCG"] = (gained * discount).cumsum(axis=1) / ideal, (best * discount).cumsum(axis=1) / ideal
-        found["PSR"] = gained.cumsum(axis=1) * of_label, best.cumsum(axis=1) * of_label
-    return found
+        metrics["PSP"] = gained.cumsum(axis=1), best.cumsum(axis=1)
+        metrics["PSnDCG"] = (gained * discount).cumsum(axis=1) / ideal, (best * discount).cumsum(axis=1) / ideal
+        metrics["PSR"] = gained.cumsum(axis=1) * of_label, best.cumsum(axis=1) * of_label
+    return metrics
 
 
-def overall(found: dict[str, tuple[Floats, Floats]]) -> dict[str, Floats]:
-    """The metrics of all documents from their contributions: family -> (K,)."""
-    return {family: divided(above.sum(axis=0), below.sum(axis=0)) for family, (above, below) in found.items()}
+def overall(of_family: dict[str, tuple[Floats, Floats]]) -> dict[str, Floats]:
+    """Compute the metrics of all documents from their contributions: family -> (K,)."""
+    return {family: divided(above.sum(axis=0), below.sum(axis=0)) for family, (above, below) in of_family.items()}
 
 
 def divided(above: Floats, below: Floats) -> Floats:
-    """Quotients of sums over documents; 0/0 = 0."""
+    """Divide sums over documents; 0/0 = 0."""
     return np.asarray(above / np.where(below == 0, 1.0, below))
 
 
 def average_precisions(scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> Floats:
-    """Average precision of each document over its full ranking, from what ``store.checked`` returns.
+    """Compute the average precision of each document over its full ranking, from what ``store.checked`` returns.
 
     Returns:
         float64 (B,) in [0, 1], NaN for documents without labels. A true label without a score adds nothing.
@@ -159,24 +159,27 @@ def average_precisions(scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> 
 
 
 def with_unranked(precisions: npt.NDArray[np.floating], known: Integers, wanted: Integers) -> Floats:
-    """Average precisions (N,) of the ``known`` true labels where ``wanted`` are to be found; NaN where that is 0."""
+    """Return average precisions (N,) of the ``known`` true labels where ``wanted`` are to be found.
+
+    They are NaN where that is 0.
+    """
     return np.where(wanted > 0, np.nan_to_num(precisions) * known / wanted.clip(1), np.nan)
 
 
 def _ranks(scores: Scores, rows: Integers, columns: npt.NDArray[np.integer]) -> Floats:
-    """1-based rank of each (row, column), ties by lower column; inf where not scored."""
+    """Return the 1-based rank of each (row, column), ties by lower column; inf where not scored."""
     num_labels = scores.shape[1]
     ranks = np.empty(len(rows))
     step = max(1, BLOCK_ELEMENTS // max(1, num_labels))
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        own = scores[rows[part], columns[part]][:, None]
+        score = scores[rows[part], columns[part]][:, None]
         all_scores = scores[rows[part]]  # (step, L)
-        equal = all_scores == own
-        ranks[part] = 1 + (all_scores > own).sum(axis=1)
+        equal = all_scores == score
+        ranks[part] = 1 + (all_scores > score).sum(axis=1)
         tied = np.flatnonzero(equal.sum(axis=1) > 1)
         if len(tied):
             lower = np.arange(num_labels) < columns[part][tied][:, None]
             ranks[part][tied] += (equal[tied] & lower).sum(axis=1)
-        ranks[part][np.isneginf(own[:, 0])] = np.inf
+        ranks[part][np.isneginf(score[:, 0])] = np.inf
     return ranks

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from typing_extensions import override
 
 from plant_plugin.evaluation.classification import LabelCounts, classified, labels_in_bins
 from plant_plugin.evaluation.names import Metric
@@ -43,7 +44,7 @@ PART_ELEMENTS = 100_000  # of which so many are computed at a time: their counts
 
 
 def computable(metric: Metric, documents: PerDocument) -> bool:
-    """Whether a metric follows from what is kept of the documents; the AUCs and the loss never do."""
+    """Tell whether a metric follows from what is kept of the documents; the AUCs and the loss never do."""
     if documents.train_counts is None and metric.needs_training_counts:
         return False
     if metric.is_added:
@@ -56,10 +57,10 @@ def computable(metric: Metric, documents: PerDocument) -> bool:
 
 
 class WeightedCounts(LabelCounts):
-    """Counts under weightings: several metrics ask for the same ratios of these."""
+    """Counts under weightings, whose ratios are computed once: several metrics need the same."""
 
+    @override
     def ratios(self, kind: str) -> Floats:
-        """Those of :class:`LabelCounts`, computed once."""
         if kind not in vars(self):
             vars(self)[kind] = super().ratios(kind)
         return vars(self)[kind]
@@ -67,18 +68,18 @@ class WeightedCounts(LabelCounts):
 
 @dataclass(frozen=True, eq=False)
 class Additions:
-    """What each of N documents adds to the sums that M quotients and the counts at T thresholds are made of."""
+    """Additions of each of N documents to the sums that M quotients and the counts at T thresholds are made of."""
 
     above: Floats  # the line of each quotient, (N, M)
     below: Floats  # (N, M)
     pairs: sp.csr_matrix  # labels that are true, predicted, and both: ((1 + 2T) L, N)
 
     def sums(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Over documents that count as often as B weightings (B, N) say: (B, M) twice, and ((1 + 2T) L, B)."""
+        """Add up documents that count as often as B weightings (B, N) say: (B, M) twice, and ((1 + 2T) L, B)."""
         return weights @ self.above, weights @ self.below, self.pairs @ np.ascontiguousarray(weights.T)
 
     def minus(self, other: Additions) -> Additions:
-        """How much more each document adds here."""
+        """Return how much more each document adds here."""
         return Additions(self.above - other.above, self.below - other.below, self.pairs - other.pairs)
 
 
@@ -108,7 +109,7 @@ def draw(number: int, num_labels: int, resamples: int, seed: int) -> Draws:
 
 
 def in_parts(weights: Floats | npt.NDArray[np.bool_], num_labels: int) -> Iterator[Floats]:
-    """Some of the weightings (B, N) at a time."""
+    """Yield some of the weightings (B, N) at a time."""
     size = max(1, PART_ELEMENTS // num_labels)
     for start in range(0, len(weights), size):
         yield weights[start : start + size].astype(np.float64)
@@ -130,18 +131,18 @@ class DocumentSums:
         above, below = (np.column_stack([empty, *(c[side] for c in columns)]) for side in (0, 1))
         self._thresholds = sorted({metric.threshold for metric in metrics if metric.threshold is not None})
         predicted = [documents.predicted[name] for name in self._thresholds]
-        pairs = [documents.truth, *predicted, *(own.multiply(documents.truth) for own in predicted)]
-        stacked = sp.csr_matrix(sp.vstack([own.T for own in pairs]), dtype=np.float64)
+        pairs = [documents.truth, *predicted, *(pairs_at.multiply(documents.truth) for pairs_at in predicted)]
+        stacked = sp.csr_matrix(sp.vstack([pairs_at.T for pairs_at in pairs]), dtype=np.float64)
         self.additions = Additions(above, below, stacked)
         self._of_draws: tuple[Draws, Floats] | None = None
 
     def _columns(self, documents: PerDocument) -> list[tuple[Floats, Floats]]:
-        """What each document adds above and below the line of every quotient, (N,) each."""
+        """Return what each document adds above and below the line of every quotient, (N,) each."""
         ranked = {}
         if any(metric.k and not metric.is_added for metric in self._quotients):
-            given = documents.train_counts, documents.num_train, documents.propensity
-            ranked = contributions(documents.top, documents.truth, weights_for(self._quotients, *given))
-        found = []
+            counts = documents.train_counts, documents.num_train, documents.propensity
+            ranked = contributions(documents.top, documents.truth, weights_for(self._quotients, *counts))
+        columns = []
         for metric in self._quotients:
             if metric.is_added:
                 above, below = documents.added[metric.canonical].T
@@ -150,21 +151,21 @@ class DocumentSums:
             else:
                 precision = np.asarray(getattr(documents, WHOLE_RANKING[metric.family]), dtype=np.float64)
                 above, below = np.nan_to_num(precision), ~np.isnan(precision)
-            found.append((above, below))
-        return found
+            columns.append((above, below))
+        return columns
 
     def values(self, above: Floats, below: Floats, counts: Floats) -> Floats:
         """Compute the metrics from sums of additions, (B, number of metrics), in the order asked for; 0/0 = 0."""
         quotients = dict(zip(self._quotients, divided(above, below).T, strict=True))
         at = {name: self._counts(name, counts) for name in self._thresholds}
-        found = []
+        metrics = []
         for metric in self.metrics:
             if metric.threshold is None:
-                found.append(quotients[metric])
+                metrics.append(quotients[metric])
             else:
                 labels = None if metric.bin is None else self._in_bin[metric.bin]
-                found.append(classified(metric.family, at[metric.threshold], labels))
-        return np.nan_to_num(np.stack(found, axis=1))
+                metrics.append(classified(metric.family, at[metric.threshold], labels))
+        return np.nan_to_num(np.stack(metrics, axis=1))
 
     def resampled(self, weights: Floats) -> Floats:
         """Compute the metrics of documents that count as often as B weightings (B, N) say."""
@@ -172,18 +173,18 @@ class DocumentSums:
         return np.concatenate([self.values(*self.additions.sums(part)) for part in parts])
 
     def of_draws(self, draws: Draws) -> Floats:
-        """The metrics in each resample of the bootstrap, (R, number of metrics); kept for the next system."""
+        """Compute the metrics in each resample of the bootstrap, (R, number of metrics); kept for the next system."""
         if self._of_draws is None or self._of_draws[0] is not draws:
             self._of_draws = draws, self.resampled(draws.often.astype(np.float64))
         return self._of_draws[1]
 
     def _counts(self, threshold: str, counts: Floats) -> WeightedCounts:
-        """The counts at a threshold, (L, B)."""
+        """Return the counts at a threshold, (L, B)."""
         of, place = counts.reshape(-1, self.num_labels, counts.shape[1]), 1 + self._thresholds.index(threshold)
         return WeightedCounts(of[place + len(self._thresholds)], of[place], of[0])
 
     def per_unit(self, metric: Metric) -> Floats | None:
-        """Values whose mean the metric is (up to a factor), for a signed-rank test; None where there are none.
+        """Return values whose mean the metric is (up to a factor), for a signed-rank test; None where there are none.
 
         Of documents or, for macro metrics, of labels. What propensity-scored metrics have below the line is the same
         for every system.
@@ -250,10 +251,10 @@ def compare_documents(
     low, high = observed - (middle - low), observed + (high - middle)
     p_values = (exceeding + 1.0) / (resamples + 1.0)
     gain_of_part = _gain(system, baseline, lambda run: run.resampled(draws.parts))
-    found = {}
+    comparisons = {}
     for column, metric in enumerate(metrics):
         by_chance = float(p_values[column])
-        found[metric.name] = Comparison(
+        comparisons[metric.name] = Comparison(
             float(observed[column]),
             float(low[column]),
             float(high[column]),
@@ -262,13 +263,13 @@ def compare_documents(
             _signed_rank_of_few(gain_of_part[:, column]),
             bool(by_chance < 1.0 - level and (low[column] > 0 or high[column] < 0)),
         )
-    return found
+    return comparisons
 
 
 def _gain(
     system: Sequence[DocumentSums], baseline: Sequence[DocumentSums], metrics_of: Callable[[DocumentSums], Floats]
 ) -> Floats:
-    """The difference of both sides' means over seeds."""
+    """Return the difference of both sides' means over seeds."""
     ours, theirs = (np.mean([metrics_of(run) for run in runs], axis=0) for runs in (system, baseline))
     return np.asarray(ours - theirs)
 
@@ -284,7 +285,7 @@ class Exchange:
         self.gain = first.values(*self._sums[0])[0] - second.values(*self._sums[1])[0]
 
     def gain_after(self, exchanged: Floats) -> Floats:
-        """The gain after the marked documents (B, N) changed sides, (B, metrics)."""
+        """Compute the gain after the marked documents (B, N) changed sides, (B, metrics)."""
         moved = self._moved.sums(exchanged)
         (first, second), (ours, theirs) = self._runs, self._sums
         return first.values(*map(np.add, ours, moved)) - second.values(*map(np.subtract, theirs, moved))
@@ -299,7 +300,7 @@ def _wilcoxon(system: Sequence[DocumentSums], baseline: Sequence[DocumentSums], 
 
 
 def _signed_rank(difference: Floats) -> float:
-    """P of Wilcoxon's test by its normal approximation."""
+    """Compute p of Wilcoxon's test by its normal approximation."""
     from scipy.stats import wilcoxon
 
     difference = _in_units(difference)
@@ -307,7 +308,7 @@ def _signed_rank(difference: Floats) -> float:
 
 
 def _signed_rank_of_few(difference: Floats) -> float:
-    """P of Wilcoxon's test over all signs that up to ten differences can have; exact also where some are equal.
+    """Compute p of Wilcoxon's test over all signs that up to ten differences can have; exact also where some are equal.
 
     It is scipy's ``wilcoxon(method="auto")``, which calls Python for each of the 1,024 where some are.
     """
@@ -322,5 +323,8 @@ def _signed_rank_of_few(difference: Floats) -> float:
 
 
 def _in_units(difference: Floats) -> Floats:
-    """In whole units: what differs by the order of a sum alone, which processors choose, is a tie and shares a rank."""
+    """Round to whole units.
+
+    What differs only by the order of a sum, which processors choose, is a tie and shares a rank.
+    """
     return np.rint(difference / ROUNDING)

@@ -1,4 +1,4 @@
-"""What the evaluation accepts as scores and truth, and all scores of a split on disk, read back label by label."""
+"""Scores and truth as the evaluation accepts them, and all scores of a split on disk, read back label by label."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Matrix = npt.NDArray[np.number] | sp.csr_matrix | sp.csr_array  # scores or trut
 
 
 def checked(scores: Matrix, truth: Matrix) -> tuple[Scores | sp.csr_matrix, sp.csr_matrix]:
-    """A batch of scores and truth (B, L), made uniform.
+    """Make a batch of scores and truth (B, L) uniform.
 
     Returns:
         Scores as float32, dense or sparse as given: -inf is not scored, and of a sparse matrix only the stored entries
@@ -34,25 +34,25 @@ def checked(scores: Matrix, truth: Matrix) -> tuple[Scores | sp.csr_matrix, sp.c
     true.sum_duplicates()
     true.eliminate_zeros()
     true.data[:] = 1.0
-    found: Scores | sp.csr_matrix
+    uniform: Scores | sp.csr_matrix
     if sp.issparse(scores):
-        found = sp.csr_matrix(scores, dtype=np.float32, copy=True)
-        found.sort_indices()
+        uniform = sp.csr_matrix(scores, dtype=np.float32, copy=True)
+        uniform.sort_indices()
     else:
-        found = np.asarray(scores, dtype=np.float32)
-    if found.shape != true.shape:
-        raise ValueError(f"scores have shape {found.shape} and truth {true.shape}")
-    values = found.data if sp.issparse(found) else found
+        uniform = np.asarray(scores, dtype=np.float32)
+    if uniform.shape != true.shape:
+        raise ValueError(f"scores have shape {uniform.shape} and truth {true.shape}")
+    values = uniform.data if sp.issparse(uniform) else uniform
     if values.size and np.isnan(values.max()):  # the maximum carries a NaN along, without another array of this size
         what = "the network's scores are not numbers (NaN), so nothing can be evaluated"
         raise PlantError(what, fix="training has diverged: lower the learning rate, or train with precision 32")
-    return found, true
+    return uniform, true
 
 
 def without(
     scores: Scores | sp.csr_matrix, truth: sp.csr_matrix, removed: sp.csr_matrix
 ) -> tuple[Scores | sp.csr_matrix, sp.csr_matrix]:
-    """A batch as ``checked`` returns it; the pairs that ``removed`` (B, L) stores are neither scored nor true in it."""
+    """Take the pairs that ``removed`` (B, L) stores out of scores and truth of a batch as ``checked`` returns it."""
     gone = rows_of(removed) * removed.shape[1] + removed.indices
     truth.data[np.isin(rows_of(truth) * truth.shape[1] + truth.indices, gone)] = 0
     truth.eliminate_zeros()
@@ -67,7 +67,7 @@ def without(
 class ScoreStore:
     """Scores (N, L) appended row by row to a temporary file of 4·N·L bytes, and the truth beside them in memory.
 
-    The file has no name, so that nothing is left behind even if the process is killed. It lies in ``folder``, or where
+    The file has no name, so that nothing is left even if the process is killed. It lies in ``folder``, or where
     the system keeps temporary files.
 
     Raises:
@@ -103,11 +103,11 @@ class ScoreStore:
         self._truth.append(truth)
 
     def documents(self) -> Integers:
-        """How many documents have each label, int64 (L,)."""
+        """Count the documents that have each label, int64 (L,)."""
         return np.diff(self._by_label().indptr).astype(np.int64)
 
     def blocks(self) -> Iterator[tuple[int, Scores, list[tuple[int, Integers]]]]:
-        """Labels, bounded blocks of them at a time.
+        """Yield labels, bounded blocks of them at a time.
 
         Yields:
             First label of the block; its scores (labels in the block, N); place in the block and true documents of each
@@ -118,13 +118,13 @@ class ScoreStore:
         width = max(1, BLOCK_ELEMENTS // max(1, self.num_documents))
         for start in range(0, self.num_labels, width):
             stop = min(start + width, self.num_labels)
-            true = [(place, own) for place, own in enumerate(documents[start:stop]) if len(own)]
+            true = [(place, of_label) for place, of_label in enumerate(documents[start:stop]) if len(of_label)]
             yield start, self._columns(start, stop), true
 
     def true_scores(self) -> Scores:
-        """The scores of all true pairs, label after label."""
-        found = [block[place, documents] for _, block, true in self.blocks() for place, documents in true]
-        return np.concatenate(found or [np.empty(0, np.float32)])
+        """Return the scores of all true pairs, label after label."""
+        parts = [block[place, documents] for _, block, true in self.blocks() for place, documents in true]
+        return np.concatenate(parts or [np.empty(0, np.float32)])
 
     def _by_label(self) -> sp.csc_matrix:
         return sp.csc_matrix(sp.vstack(self._truth, format="csr"))
@@ -149,7 +149,7 @@ class ScoreStore:
 
 
 def _dense_blocks(scores: Scores | sp.csr_matrix) -> Iterator[Scores]:
-    """Dense scores, bounded blocks of documents at a time; what a sparse matrix does not store becomes -inf."""
+    """Yield dense scores, bounded blocks of documents at a time; what a sparse matrix does not store becomes -inf."""
     if not sp.issparse(scores):
         yield scores
         return

@@ -1,6 +1,6 @@
 """One threshold for all labels that makes F1 on the validation split as large as it can be.
 
-Any threshold between two neighbouring scores predicts the same, and lowering it past false pairs alone only adds
+Any threshold between two neighbouring scores predicts the same, and lowering it past false pairs only adds
 mistakes. So the best threshold lies just below the score of some true pair, and only those have to be compared.
 """
 
@@ -24,7 +24,7 @@ ROUNDING = 1e-12  # F1 this close count as equal
 
 
 class Tuned(NamedTuple):
-    """What the validation split says of thresholds, and of each label at them.
+    """Thresholds of the validation split, and its labels at them.
 
     Attributes:
         thresholds: ``micro`` and ``macro``, in score space. Each lies half-way between two neighbouring distinct
@@ -39,7 +39,7 @@ class Tuned(NamedTuple):
     f1: dict[str, Floats]
 
     def centred(self) -> Tuned:
-        """The same of scores that have the threshold of micro-F1 taken off: it is the probability 0.5 then."""
+        """Take the threshold of micro-F1 off every threshold: it is the probability 0.5 then."""
         thresholds = {name: value - self.thresholds["micro"] for name, value in self.thresholds.items()}
         return Tuned(thresholds, self.documents, {**self.f1, "0.5": self.f1["micro"]})
 
@@ -97,11 +97,11 @@ def _stored(store: ScoreStore) -> Blocks:
 def _listed(
     batches: list[tuple[sp.csr_matrix, sp.csr_matrix]],
 ) -> tuple[npt.NDArray[np.int64], Scores, Callable[[], Blocks]]:
-    """What :func:`_tuned` takes, of scores that are sparse: no row of all labels is made."""
+    """Return what :func:`_tuned` takes, of scores that are sparse: no row of all labels is made."""
     scores, truth = (sp.csr_matrix(sp.vstack(parts)) for parts in zip(*batches, strict=True))
     num_labels = truth.shape[1]
-    documents, scored = (np.bincount(one.indices, minlength=num_labels) for one in (truth, scores))
-    pairs, true_pairs = (rows_of(one) * num_labels + one.indices for one in (scores, truth))
+    documents, scored = (np.bincount(matrix.indices, minlength=num_labels) for matrix in (truth, scores))
+    pairs, true_pairs = (rows_of(matrix) * num_labels + matrix.indices for matrix in (scores, truth))
     hit = np.isin(pairs, true_pairs)
     true_scores = np.full(truth.nnz, -np.inf, np.float32)  # a true label without a score is below every threshold
     true_scores[: hit.sum()] = scores.data[hit]
@@ -110,10 +110,10 @@ def _listed(
     def labels() -> Iterator[tuple[int, Scores, Scores]]:
         for label in np.flatnonzero(documents).tolist():
             of_label: Scores = scores.data[by_label[label]]
-            own = np.full(documents[label], -np.inf, np.float32)
-            found = of_label[hit[by_label[label]]]
-            own[: len(found)] = found
-            yield label, of_label, own
+            positives = np.full(documents[label], -np.inf, np.float32)
+            scored_positives = of_label[hit[by_label[label]]]
+            positives[: len(scored_positives)] = scored_positives
+            yield label, of_label, positives
 
     return documents, true_scores, lambda: iter([(scores.data, labels())])
 
@@ -121,15 +121,15 @@ def _listed(
 def _tuned(
     documents: npt.NDArray[np.int64], true_scores: Scores, blocks: Callable[[], Blocks], fixed: Mapping[str, float]
 ) -> Tuned:
-    """As :func:`tune`, from how many documents have each label, and the scores of all true pairs, -inf without one."""
+    """Tune from how many documents have each label, and the scores of all true pairs, -inf where there is none."""
     thresholds = _best_thresholds(true_scores, blocks())
     at = {name: np.float32(threshold) for name, threshold in {**fixed, **thresholds}.items()}
     f1 = {name: np.zeros(len(documents)) for name in at}  # of a label that is never true it stays 0
     for _, labels in blocks():
-        for label, scores, own in labels:
+        for label, scores, positives in labels:
             for name, threshold in at.items():
-                hit, predicted = np.count_nonzero(own > threshold), np.count_nonzero(scores > threshold)
-                f1[name][label] = 2 * hit / (predicted + len(own))
+                hit, predicted = np.count_nonzero(positives > threshold), np.count_nonzero(scores > threshold)
+                f1[name][label] = 2 * hit / (predicted + len(positives))
     return Tuned(thresholds, documents, f1)
 
 
@@ -141,8 +141,8 @@ def _best_thresholds(true_scores: Scores, blocks: Blocks) -> dict[str, float]:
     neighbour = np.full(len(candidates), -np.inf, dtype=np.float32)  # largest score below it
     macro_change = np.zeros(len(candidates))  # of the sum of the labels' F1, when the candidate is let in
     for scores, labels in blocks:
-        for _, of_label, own in labels:
-            _add_label(macro_change, of_label, own, candidates)
+        for _, of_label, positives in labels:
+            _add_label(macro_change, of_label, positives, candidates)
         ordered = np.sort(scores, axis=None)
         lower = np.searchsorted(ordered, candidates, side="left")
         predicted += len(ordered) - lower
@@ -157,19 +157,19 @@ def _best_thresholds(true_scores: Scores, blocks: Blocks) -> dict[str, float]:
     return chosen
 
 
-def _add_label(change: Floats, scores: Scores, own: Scores, candidates: Scores) -> None:
+def _add_label(change: Floats, scores: Scores, positives: Scores, candidates: Scores) -> None:
     """Add to ``change`` (candidates,) how one label's F1 moves, from its scores (N,) and those of its positives."""
-    kept = np.sort(scores[scores >= candidates[0]])[::-1]
+    candidates_reached = np.sort(scores[scores >= candidates[0]])[::-1]
     # A score is predicted from the first candidate on that it reaches; all that share this candidate come in together.
-    entered = np.searchsorted(candidates, kept, side="right") - 1  # descending
+    entered = np.searchsorted(candidates, candidates_reached, side="right") - 1  # descending
     last = np.flatnonzero(np.diff(entered, append=-1))  # the last score of each group
-    hit = len(own) - np.searchsorted(np.sort(own), candidates[entered[last]])
-    f1 = 2.0 * hit / (last + 1 + len(own))
+    hit = len(positives) - np.searchsorted(np.sort(positives), candidates[entered[last]])
+    f1 = 2.0 * hit / (last + 1 + len(positives))
     change[entered[last]] += np.diff(f1, prepend=0.0)
 
 
 def _between(below: np.float32, above: np.float32) -> float:
-    """A float32 number that ``above`` exceeds and ``below`` does not."""
+    """Return a float32 number that ``above`` exceeds and ``below`` does not."""
     if np.isneginf(below):
         return float(np.nextafter(above, np.float32(-np.inf)))
     middle = np.float32((np.float64(above) + np.float64(below)) / 2)

@@ -20,7 +20,7 @@ FIELDS = {  # what papers on coding and on extreme classification print
     "icd": ("AUC-macro", "AUC-micro", "Macro-F1@macro", "Micro-F1@micro", "P@5", "P@8", "P@15", "R@15", "MAP"),
     "xmc": ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5"),
 }
-AVERAGE = "average gain"  # stands for a system in the cells of what pairs gain together
+AVERAGE = "average gain"  # takes the place of a system in the cells of what pairs gain together
 UP, DOWN = "▲", "▼"
 
 
@@ -36,7 +36,7 @@ class Cell:
 
     @property
     def mark(self) -> str:
-        """▲ or ▼ where the difference is significant."""
+        """Return ▲ or ▼ where the difference is significant."""
         if self.test is None or not self.test.significant:
             return ""
         return UP if self.test.gain > 0 else DOWN
@@ -54,7 +54,7 @@ class Table:
     metrics: list[str]  # columns
     cells: dict[tuple[str, str], Cell]  # by system and metric; of ``AVERAGE`` the test only
     notes: list[str] = field(default_factory=list)  # what was left out and why
-    published: Published | None = None  # rows of papers, which stand in no cell and in no test
+    published: Published | None = None  # rows of papers, which are in no cell and in no test
 
 
 def compare(
@@ -108,7 +108,7 @@ def compare(
             deviation = statistics.stdev(values) if len(values) > 1 else None
             cells[system.name, name] = Cell(mean, deviation, tests.get(name), reason)
         for reason in dict.fromkeys(reason for reason in obstacles.values() if reason):
-            refused = ", ".join(name for name, found in obstacles.items() if found == reason)
+            refused = ", ".join(name for name, problem in obstacles.items() if problem == reason)
             notes.append(f"{system.name}: {refused} cannot be compared as they stand: {reason}")
     for metric in shown:
         comparable = [cell for (_, name), cell in cells.items() if name == metric.name and not cell.obstacle]
@@ -116,28 +116,31 @@ def compare(
         for cell in comparable:
             cell.best = len(means) > 1 and cell.mean == (max if metric.higher_is_better else min)(means)
     if pairs:
-        average = _average_gain([(by_name[one], by_name[other]) for one, other in pairs], shown, resamples, seed)
+        average = _average_gain([(by_name[ours], by_name[other]) for ours, other in pairs], shown, resamples, seed)
         cells |= {(AVERAGE, name): Cell(None, test=test) for name, test in average.items()}
         if left := [metric.name for metric in shown if metric.name not in average]:
             notes.append(f"{AVERAGE}: no tests of {', '.join(left)}: not comparable, or not kept document by document")
-        notes.append(f"{AVERAGE}: the mean of {'; '.join(f'{one} over {other}' for one, other in pairs)}")
-    told = against.results[0]
-    title = f"{told.get('dataset', 'unnamed')}, {told.get('split', 'test')} split"
+        notes.append(f"{AVERAGE}: the mean of {'; '.join(f'{ours} over {other}' for ours, other in pairs)}")
+    first = against.results[0]
+    title = f"{first.get('dataset', 'unnamed')}, {first.get('split', 'test')} split"
     seeds = {system.name: len(system.results) for system in systems}
     names = [metric.name for metric in shown]
     return Table(title, baseline, resamples, list(by_name), seeds, names, cells, notes, published)
 
 
-def _columns(systems: Sequence[System], asked: Sequence[str] | None, columns: Sequence[str]) -> list[Metric]:
-    """The metrics asked for; else those of ``columns`` that any result has, at 0.5 where no threshold was tuned."""
+def _columns(systems: Sequence[System], names: Sequence[str] | None, columns: Sequence[str]) -> list[Metric]:
+    """Choose the metrics named.
+
+    Without names they are those of ``columns`` that any result has, at 0.5 where no threshold was tuned.
+    """
     held = {name for system in systems for result in system.results for name in result["metrics"]}
-    if asked:
-        parsed = [parse_metric(parse_metric(name).canonical) for name in asked]
+    if names:
+        parsed = [parse_metric(parse_metric(name).canonical) for name in names]
     else:
         at_half = {name: name.replace("@micro", "@0.5").replace("@macro", "@0.5") for name in columns}
         parsed = [parse_metric(name if name in held else at_half[name]) for name in columns]
     missing = [metric.name for metric in parsed if not any(system.values(metric.name) for system in systems)]
-    if asked and missing:
+    if names and missing:
         near = [name for name in sorted(held) if any(name.partition("@")[0] == m.partition("@")[0] for m in missing)]
         fix = f"choose metrics that results hold: {', '.join(near or sorted(held))}"
         raise DataError(f"no result has {', '.join(missing)}", where="--metric", fix=fix)
@@ -152,9 +155,9 @@ def _tests(
     notes: list[str],
     **draws: int,
 ) -> dict[str, Comparison]:
-    """Metric -> comparison, for those that can be tested; says why for the others."""
+    """Return metric -> comparison, for those that can be tested; ``notes`` get why the others are not."""
     if not system.documents or not against.documents:
-        lacking = " and ".join(found.name for found in (system, against) if not found.documents)
+        lacking = " and ".join(side.name for side in (system, against) if not side.documents)
         notes.append(f"{system.name}: no tests, because {lacking} came without per-document values")
         return {}
     alike = system.told("hashes", "labels") == against.told("hashes", "labels")
@@ -183,7 +186,7 @@ def _tests(
 def _average_gain(
     pairs: Sequence[tuple[System, System]], shown: Sequence[Metric], resamples: int, seed: int
 ) -> dict[str, Comparison]:
-    """Metric -> gain of the first of a pair over the second, mean over pairs: all draw the same documents.
+    """Return metric -> gain of the first of a pair over the second, mean over pairs: all draw the same documents.
 
     Source: PLANT's paper, Table 2, average absolute gains over backbones.
     """
@@ -207,7 +210,7 @@ def _average_gain(
 def _on_common_ground(
     ours: list[PerDocument], theirs: list[PerDocument]
 ) -> tuple[list[PerDocument], list[PerDocument]]:
-    """Both under the union of their label sets, with every label true that is true in either."""
+    """Move both to the union of their label sets, with every label true that is true in either."""
     labels = sorted({*ours[0].labels, *theirs[0].labels})
     ours, theirs = ([documents.under(labels) for documents in side] for side in (ours, theirs))
     truth = ours[0].truth.maximum(theirs[0].truth).tocsr()

@@ -44,7 +44,7 @@ img {{ max-width: 100%; height: auto; }}
 
 
 def number(cell: Cell) -> str:
-    """Mean ± deviation in percent, one decimal; an en dash where there is none."""
+    """Write mean ± deviation in percent, one decimal; an en dash where there is none."""
     if cell.mean is None:
         return "–"
     mean = f"{100 * cell.mean:.1f}"
@@ -52,13 +52,13 @@ def number(cell: Cell) -> str:
 
 
 def written(cell: Cell, bold: Bold) -> str:
-    """The number with its mark; bold where it is the best, † where it cannot be compared."""
+    """Write the number with its mark; bold where it is the best, † where it cannot be compared."""
     text = f"{bold[0]}{number(cell)}{bold[1]}" if cell.best else number(cell)
     return f"{text} {cell.mark}".strip() + ("†" if cell.obstacle else "")
 
 
 def explanation(table: Table) -> str:
-    """What the signs mean, in sentences."""
+    """Say in sentences what the signs mean."""
     return (
         f"Percent, mean ± standard deviation over seeds; bold: the best that can be compared. {UP} and {DOWN}: "
         f"significantly above or below {table.baseline}: approximate randomisation gives p < 0.05 and the 95 % "
@@ -70,7 +70,7 @@ def explanation(table: Table) -> str:
 
 
 def header(table: Table) -> list[str]:
-    """Names of the columns of :func:`rows`."""
+    """Return names of the columns of :func:`rows`."""
     return ["system", "seeds", *table.metrics]
 
 
@@ -91,25 +91,25 @@ def rows(table: Table, bold: Bold, text: Callable[[str], str] = str) -> list[lis
 
 
 def gains(table: Table) -> list[tuple[str, ...]]:
-    """The columns of ``GAINS`` of every test, gains in points."""
-    found: list[tuple[str, ...]] = []
+    """Return the columns of ``GAINS`` of every test, gains in points."""
+    tested: list[tuple[str, ...]] = []
     for (system, metric), cell in table.cells.items():
         if (test := cell.test) is not None:
             gain, low, high = (f"{100 * value:+.2f}" for value in (test.gain, test.low, test.high))
             wilcoxon = "–" if test.wilcoxon is None else f"{test.wilcoxon:.3f}"
-            found.append((system, metric, f"{gain} {cell.mark}".strip(), f"{low} to {high}",
+            tested.append((system, metric, f"{gain} {cell.mark}".strip(), f"{low} to {high}",
                           f"{test.randomisation:.3f}", wilcoxon, f"{test.folds:.3f}"))  # fmt: skip
-    return found
+    return tested
 
 
 def markdown_rows(columns: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table, first column to the left."""
+    """Write a Markdown table, first column to the left."""
     lines = [columns, ["---"] + ["---:"] * (len(columns) - 1), *body]
     return ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines]
 
 
 def markdown(table: Table) -> str:
-    """The table, the gains and the notes."""
+    """Write table, gains and notes in Markdown."""
     lines = [f"# {table.title}", "", explanation(table), "", *markdown_rows(header(table), rows(table, MARKDOWN_BOLD))]
     if tested := gains(table):
         lines += ["", f"Gain over {table.baseline}, in points:", "", *markdown_rows(GAINS, tested)]
@@ -121,12 +121,12 @@ def markdown(table: Table) -> str:
 
 
 def published_lines(published: Published) -> list[str]:
-    """What the rows of papers are, in Markdown."""
+    """Say in Markdown what the rows of papers are."""
     return ["", f"{published.heading}:", "", *(f"- {note}." for note in published.notes)]
 
 
 def comma_separated(table: Table) -> str:
-    """One line for each system and metric, numbers as fractions; each with its system's or its papers' notes."""
+    """Write one line for each system and metric, numbers as fractions; each with its system's or its papers' notes."""
     import pandas
 
     lines = []
@@ -151,13 +151,13 @@ def comma_separated(table: Table) -> str:
 
 
 def as_json(table: Table) -> str:
-    """Everything, numbers as fractions."""
+    """Write everything as JSON, numbers as fractions."""
     cells = [{"system": s, "metric": m, **asdict(cell), "mark": cell.mark} for (s, m), cell in table.cells.items()]
     return json.dumps({**asdict(table), "cells": cells}, ensure_ascii=False, indent=1) + "\n"
 
 
 def latex(table: Table) -> str:
-    """Two ``tabular`` for booktabs and amssymb, of the numbers and of the gains, with the notes as comments."""
+    """Write two ``tabular`` for booktabs and amssymb, of the numbers and of the gains, with the notes as comments."""
     text = _comment(f"{table.title}. {explanation(table)}") + _tabular("lr", header(table), rows(table, LATEX_BOLD))
     if tested := gains(table):
         text += _comment(f"Gain over {table.baseline}, in points.") + _tabular("ll", GAINS, tested)
@@ -173,7 +173,7 @@ def _papers(table: Table) -> list[str]:
 
 
 def _tabular(first: str, columns: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A table whose columns are numbers but for the first two; ``first`` is how these are aligned."""
+    """Write a table whose columns are numbers but for the first two; ``first`` is how these are aligned."""
     import pandas
 
     frame = pandas.DataFrame(body, columns=[*columns])
@@ -184,7 +184,7 @@ def _tabular(first: str, columns: Sequence[str], body: Sequence[Sequence[str]]) 
 
 
 def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
-    """One HTML page that needs no other file and runs no script; ``pictures`` are captions and SVG."""
+    """Write one HTML page that needs no other file and runs no script; ``pictures`` are captions and SVG."""
     body = f"<p>{html.escape(explanation(table))}</p>\n" + _html_table(
         header(table), rows(table, HTML_BOLD, html.escape)
     )
@@ -203,7 +203,7 @@ def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
 
 
 def _html_table(columns: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A table of texts that are escaped."""
+    """Write a table of texts that are escaped."""
     import pandas
 
     frame = pandas.DataFrame(body, columns=[html.escape(column) for column in columns])

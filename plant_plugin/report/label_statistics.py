@@ -42,7 +42,7 @@ def write_label_statistics(
 
 
 def read_train_counts(folder: Path, labels: list[str]) -> npt.NDArray[np.int64] | None:
-    """Training documents of each label, int64 (L,); None where the file is not there or does not know them.
+    """Read the training documents of each label, int64 (L,); None where the file is not there or does not know them.
 
     Raises:
         CheckpointError: The file is torn, or of another label set.
@@ -53,7 +53,7 @@ def read_train_counts(folder: Path, labels: list[str]) -> npt.NDArray[np.int64] 
 
 
 def read_label_statistics(folder: Path, column: int, label: str) -> LabelStatistics | None:
-    """The line of a label, the ``column``-th of the model; None without a file: there was no validation split.
+    """Read the line of a label, the ``column``-th of the model; None without a file: there was no validation split.
 
     Raises:
         CheckpointError: The file is torn, or of another label set.
@@ -62,8 +62,8 @@ def read_label_statistics(folder: Path, column: int, label: str) -> LabelStatist
 
 
 def _lines(folder: Path, labels: Mapping[int, str], lines: int | None = None) -> list[LabelStatistics]:
-    """Those of some labels, by their columns, of a file of so many; none without a file."""
-    path, found = folder / LABEL_STATISTICS, []
+    """Read the lines of some labels, by their columns, of a file of so many; none without a file."""
+    path, statistics = folder / LABEL_STATISTICS, []
     if not path.is_file():
         return []
     try:
@@ -76,9 +76,9 @@ def _lines(folder: Path, labels: Mapping[int, str], lines: int | None = None) ->
                 raise ValueError("another label")
             training, validation = row.pop("training"), int(row.pop("validation"))
             f1 = {name.removeprefix("F1@"): float(value) for name, value in row.items()}
-            found.append(LabelStatistics(None if training == UNKNOWN else int(training), validation, f1))
+            statistics.append(LabelStatistics(None if training == UNKNOWN else int(training), validation, f1))
     except (ValueError, IndexError, KeyError) as error:
         fix = "remove it; only what `plant label` says of validation documents is lost"
         what = "the file is torn, or does not belong to this model"
         raise CheckpointError(what, where=str(path), fix=fix) from error
-    return found
+    return statistics

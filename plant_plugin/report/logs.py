@@ -20,7 +20,7 @@ class SplitFiles(TypedDict, total=False):
 
 
 class LoggedConfig(SplitFiles, total=False):
-    """What is read again of the configuration: its text files, and where the evidence in them lies."""
+    """The part of the configuration that is read again: its text files, and where the evidence in them lies."""
 
     training_file: str | None
     text_column: str  # of tables
@@ -33,7 +33,7 @@ Logs = dict[str, Evaluations | LoggedConfig]  # those of each split, and the `co
 
 
 def read_logs(path: str | Path) -> Logs:
-    """The content of the file; nothing where there is none.
+    """Read the file; nothing where there is none.
 
     Raises:
         CheckpointError: The file is torn.
@@ -45,15 +45,15 @@ def read_logs(path: str | Path) -> Logs:
 
 
 def evaluations(logs: Logs, split: str) -> Evaluations:
-    """Those of a split, or of ``stage1``."""
-    found = logs.get(split, [])
-    return found if isinstance(found, list) else []
+    """Return the evaluations of a split, or of ``stage1``."""
+    values = logs.get(split, [])
+    return values if isinstance(values, list) else []
 
 
 def logged_config(folder: Path) -> LoggedConfig:
-    """The configuration that a run's folder tells; empty where it tells none."""
-    found = read_logs(folder / LOGS).get("config", {}) if folder.is_dir() else {}
-    return {} if isinstance(found, list) else found
+    """Read the configuration from a run's folder; empty where it holds none."""
+    config = read_logs(folder / LOGS).get("config", {}) if folder.is_dir() else {}
+    return {} if isinstance(config, list) else config
 
 
 def append_log(path: str | Path, split: str, metrics: Mapping[str, float]) -> None:
@@ -68,16 +68,16 @@ def write_log_config(path: str | Path, config: Mapping[str, object]) -> None:
 
 
 def without_config(logs: Logs) -> Logs:
-    """The evaluations alone."""
-    return {split: found for split, found in logs.items() if isinstance(found, list)}
+    """Return only the evaluations."""
+    return {split: values for split, values in logs.items() if isinstance(values, list)}
 
 
 def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:
     """Keep the first evaluations of each split: a resumed run writes the others again."""
     logs = read_logs(path)
-    kept = {**logs, **{split: evaluations(logs, split)[:length] for split, length in lengths.items()}}
-    if kept != logs:
-        write_logs(path, {split: values for split, values in kept.items() if values})
+    shortened = {**logs, **{split: evaluations(logs, split)[:length] for split, length in lengths.items()}}
+    if shortened != logs:
+        write_logs(path, {split: values for split, values in shortened.items() if values})
 
 
 def write_logs(path: str | Path, content: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""What the processor is and how much of it a program may use."""
+"""The processor, and how much of it and of memory a program may use."""
 
 from __future__ import annotations
 
@@ -18,48 +18,53 @@ FLAGS = {"amx_tile": "AMX", "amx_bf16": "AMX bf16", "avx512f": "AVX-512", "avx51
 
 
 def usable_cores() -> int:
-    """Cores that this process may run on: a scheduler or `taskset` may give it fewer than there are."""
+    """Count the cores that this process may run on: a scheduler or `taskset` may give it fewer than there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processor_name(description: Path = CPUINFO) -> str:
-    """The model as its maker calls it, or the kind of machine where nothing says more."""
+    """Return the model as its maker calls it, or the kind of machine where nothing says more."""
     return _field("model name", description) or platform.processor() or platform.machine()
 
 
 def processor_features(description: Path = CPUINFO) -> list[str]:
-    """Instruction sets that speed up training, by their usual names."""
+    """Return instruction sets that speed up training, by their usual names."""
     flags = set(_field("flags", description).split())
     return [name for flag, name in FLAGS.items() if flag in flags]
 
 
 def bf16_is_slow(description: Path = CPUINFO) -> bool:
-    """Whether this is an x86 processor that has no instructions for bf16 products; False where nothing is known."""
+    """Tell whether this is an x86 processor that has no instructions for bf16 products.
+
+    It is false where nothing is known.
+    """
     flags = _field("flags", description).split()
     return bool(flags) and not any("bf16" in flag for flag in flags)
 
 
 def free_and_total_memory() -> tuple[int, int]:
-    """Bytes of main memory that a program can still have, and those of the machine, or of the control group around it.
+    """Return the bytes of main memory that a program can still have, and those of the machine.
+
+    Where a control group is around it, they are the group's.
 
     A container or a scheduler's job may have less than its machine, and is killed where it takes more.
     """
     import psutil
 
-    found = psutil.virtual_memory()
-    free, total = found.available, found.total
+    memory = psutil.virtual_memory()
+    free, total = memory.available, memory.total
     for limit, used in _limits():
         free, total = min(free, max(0, limit - used)), min(total, limit)
     return free, total
 
 
 def _limits() -> Iterator[tuple[int, int]]:
-    """Limit and use of memory in bytes of each control group that this process is in, where there is a limit."""
+    """Yield limit and use of memory in bytes of each control group that this process is in, where there is a limit."""
     try:
-        own = OWN_CGROUPS.read_text(encoding="utf-8").splitlines()
+        groups = OWN_CGROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:  # not Linux
         return
-    for line in own:
+    for line in groups:
         _, controllers, path = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):
             continue
@@ -81,5 +86,5 @@ def _field(name: str, description: Path) -> str:
         text = description.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    found = re.search(rf"^{name}\s*:(.*)$", text, flags=re.MULTILINE)
-    return found.group(1).strip() if found else ""
+    match = re.search(rf"^{name}\s*:(.*)$", text, flags=re.MULTILINE)
+    return match.group(1).strip() if match else ""

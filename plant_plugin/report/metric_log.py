@@ -18,7 +18,7 @@ STAGES = ("stage1", "stage2", "test")  # in the order of a run
 
 
 class Place(NamedTuple):
-    """Where in a run numbers were measured."""
+    """The moment of a run in which numbers were measured."""
 
     stage: str  # one of STAGES
     epoch: int  # counted from 1; 0 for the test

@@ -29,7 +29,7 @@ LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
 def gains_picture(table: Table, metrics: Sequence[str]) -> Figure | None:
-    """Gain over the baseline with its interval, a panel for each metric; None where nothing was tested."""
+    """Draw the gain over the baseline with its interval, a panel for each metric; None where nothing was tested."""
     systems = [name for name in table.systems if any(table.cells[name, metric].test for metric in metrics)]
     if not systems:
         return None
@@ -56,7 +56,10 @@ def frequency_picture(
     *,
     title: str = "F1 of labels by how often the training split has them",
 ) -> Figure | None:
-    """Mean F1 of labels, ± deviation over seeds, by how often the training split has them; None without bins."""
+    """Draw the mean F1 of labels, ± deviation over seeds, by how often the training split has them.
+
+    There is no picture without bins.
+    """
     metrics = {label_bin: f"Macro-F1-present@macro:{label_bin}" for label_bin in names.BINS}
     bins = [label_bin for label_bin, metric in metrics.items() if any(system.values(metric) for system in systems)]
     if not bins:
@@ -64,10 +67,10 @@ def frequency_picture(
     figure, (axes,) = panels(title, [("training documents with the label", "mean F1 of labels in the test split (%)")])
     shown: dict[str, ErrorbarContainer] = {}
     for system in systems:
-        found = [(place, values) for place, b in enumerate(bins) if (values := system.values(metrics[b]))]
-        if found:
-            points = [(float(place), 100 * statistics.fmean(values)) for place, values in found]
-            deviations = [100 * statistics.stdev(values) if len(values) > 1 else 0.0 for _, values in found]
+        groups = [(place, values) for place, b in enumerate(bins) if (values := system.values(metrics[b]))]
+        if groups:
+            points = [(float(place), 100 * statistics.fmean(values)) for place, values in groups]
+            deviations = [100 * statistics.stdev(values) if len(values) > 1 else 0.0 for _, values in groups]
             shown[system.name] = draw_line(axes, len(shown), system.name, points, deviations)
     axes.set_xticks(range(len(bins)), bins)
     add_legend(figure, shown)
@@ -75,23 +78,23 @@ def frequency_picture(
 
 
 def svg_of_comparison(systems: Sequence[System], table: Table) -> dict[str, bytes]:
-    """Caption -> SVG of the pictures that a comparison allows: gains, F1 by frequency.
+    """Return caption -> SVG of the pictures that a comparison allows: gains, F1 by frequency.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    found = {
+    figures = {
         "Gain over the baseline. The bar is the 95 % interval of the paired bootstrap.": gains_picture(
             table, table.metrics[:MOST_PANELS]
         ),
         "Mean F1 of the labels of the test split, by how many training documents have them; bars: deviation over "
         "seeds. Thresholds tuned on validation for macro-F1.": frequency_picture(systems),
     }
-    return {caption: rendered(figure, "svg") for caption, figure in found.items() if figure is not None}
+    return {caption: rendered(figure, "svg") for caption, figure in figures.items() if figure is not None}
 
 
 def rendered(figure: Figure, kind: str) -> bytes:
-    """A file of a picture, ``png`` or ``svg``: the same bytes for the same picture, on another processor too."""
+    """Return a file of a picture, ``png`` or ``svg``: the same bytes for the same picture, on another processor too."""
     import matplotlib
 
     stream = io.BytesIO()
@@ -101,14 +104,14 @@ def rendered(figure: Figure, kind: str) -> bytes:
 
 
 def _steady(svg: str) -> str:
-    """Without what the last bits of a number change: places to a hundredth of a point, names numbered, not hashed."""
+    """Take out what the last bits of a number change: places to a hundredth of a point, names numbered, not hashed."""
     numbers: dict[str, str] = {}
-    svg = HASHED.sub(lambda found: numbers.setdefault(found[0], f"{found[1]}{len(numbers)}"), svg)
-    return PLACES.sub(lambda found: LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", found[0]), svg)
+    svg = HASHED.sub(lambda match: numbers.setdefault(match[0], f"{match[1]}{len(numbers)}"), svg)
+    return PLACES.sub(lambda match: LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", match[0]), svg)
 
 
 def panels(title: str, labels: Sequence[tuple[str, str]], height: float = 4.5) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel beside the other for each pair of axis labels, x and y.
+    """Make a figure with a panel beside the other for each pair of axis labels, x and y.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -150,7 +153,7 @@ def draw_line(
 
 
 def add_legend(figure: Figure, shown: Mapping[str, ErrorbarContainer]) -> None:
-    """Below the panels, where there is more than one line."""
+    """Add a legend below the panels, where there is more than one line."""
     if len(shown) > 1:
         handles: Any = shown.values()  # matplotlib's types know one kind of them only
         figure.legend(handles, shown.keys(), frameon=False, loc="outside lower center", ncols=min(4, len(shown)))

@@ -30,7 +30,7 @@ Matrix = sp.csr_matrix | npt.NDArray[np.float32]
 
 
 def read_scores(path: Path) -> tuple[Matrix, list[str] | None]:
-    """Scores (N, columns) of a file, and the label of each column; None where the file does not say.
+    """Read scores (N, columns) of a file, and the label of each column; None where the file does not say.
 
     Raises:
         DataError: The file cannot be read.
@@ -55,7 +55,7 @@ def read_score_lines(path: str | Path) -> tuple[sp.csr_matrix, list[str]]:
     with text_lines(Path(path), newline=None) as stream:
         for number, line in enumerate(stream, 1):
             pairs = [pair.rpartition(":") for pair in line.split()]
-            found = [places.setdefault(name, len(places)) for name, _, _ in pairs]
+            places_of_line = [places.setdefault(name, len(places)) for name, _, _ in pairs]
             scores, problem = array("f"), ""
             with contextlib.suppress(ValueError):
                 scores.extend(float(score) for _, _, score in pairs)
@@ -65,12 +65,12 @@ def read_score_lines(path: str | Path) -> tuple[sp.csr_matrix, list[str]]:
                 problem = "a score without a label"
             elif not all(map(math.isfinite, scores)):  # float32 holds less
                 problem = "a score that is no finite number"
-            elif len(set(found)) < len(found):
+            elif len(set(places_of_line)) < len(places_of_line):
                 problem = "a label twice"
             if problem:
                 fix = "write label:score pairs with spaces between them, each label once a line"
                 raise DataError(f"the line holds {problem}", where=f"{path}, line {number}", fix=fix)
-            columns.extend(found)
+            columns.extend(places_of_line)
             values.extend(scores)
             offsets.append(len(columns))
     content = (np.array(values, np.float32), np.array(columns, np.int64), np.array(offsets, np.int64))
@@ -111,7 +111,7 @@ def read_score_matrix(path: str | Path) -> Matrix:
 
 
 def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *, where: str) -> tuple[Matrix, int]:
-    """Scores (N, L) under the label set, and how many were of other labels.
+    """Return scores (N, L) under the label set, and how many were of other labels.
 
     Args:
         scores: As read from the file ``where``.
@@ -135,9 +135,9 @@ def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *,
     columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)[scores.indices]
     known = columns >= 0
     indptr = np.concatenate([[0], np.cumsum(known)])[scores.indptr]
-    found = sp.csr_matrix((scores.data[known], columns[known], indptr), shape=(scores.shape[0], len(labels)))
-    found.sort_indices()
-    return found, int((~known).sum())
+    matrix = sp.csr_matrix((scores.data[known], columns[known], indptr), shape=(scores.shape[0], len(labels)))
+    matrix.sort_indices()
+    return matrix, int((~known).sum())
 
 
 def evaluate_predictions(
@@ -154,7 +154,9 @@ def evaluate_predictions(
     removed: sp.csr_matrix | None = None,
     where: str = "",
 ) -> tuple[Result, PerDocument]:
-    """Every metric that these predictions allow; what is not said here is as of the :class:`.metrics.Evaluator`.
+    """Compute every metric that these predictions allow.
+
+    The arguments that are not explained here are those of :class:`.metrics.Evaluator`.
 
     Args:
         scores: (N, L); of a sparse matrix only the stored entries are scored.
@@ -181,7 +183,7 @@ def evaluate_predictions(
             f"there are scores of {scores.shape[0]} documents and truth of {truth.shape[0]}",
             where=where,
             fix="both need a line for each document in the same order, an empty one where nothing was predicted (so a "
-            "blank line at the end is one more); programs that drop documents without labels must be told to keep them",
+            "blank line at the end is one more); programs that drop documents without labels must keep them",
         )
     notes: list[str] = []
     lowest, highest, without = _range(scores)
@@ -208,15 +210,15 @@ def evaluate_predictions(
         notes += _partial(scores, longest, limits)
     if train_counts is None:
         notes.append("no training file: propensity-scored metrics and frequency bins are left out")
-    found: Result = {
+    result: Result = {
         "metrics": plain(metrics), "counts": evaluator.counts, "thresholds": limits, "notes": notes,
         "versions": versions(), "backend": evaluator.backend,
     }  # fmt: skip
-    return found, documents
+    return result, documents
 
 
 def _range(scores: Matrix) -> tuple[float, float, int]:
-    """Lowest and highest of the scores, and how many entries of a dense matrix are -inf: no scores."""
+    """Return lowest and highest of the scores, and how many entries of a dense matrix are -inf: no scores."""
     lowest, highest, without = np.inf, -np.inf, 0
     for rows in _blocks(*scores.shape):
         block = np.asarray(scores[rows].data if sp.issparse(scores) else scores[rows], dtype=np.float32)
@@ -233,19 +235,19 @@ def _blocks(num_documents: int, num_labels: int) -> Iterator[slice]:
 
 
 def _partial(scores: sp.csr_matrix, longest: int, limits: Mapping[str, float]) -> list[str]:
-    """What the scores of some labels only leave open, in sentences."""
-    found = [
+    """Say in sentences what the scores of only some labels leave open."""
+    notes = [
         f"at most {longest} labels of a document are scored: MAP, the AUCs and cut-offs above {longest} are left out, "
         "and MAP-gold counts true labels without a score as not found"
     ]
     lengths = np.diff(scores.indptr)
     if shorter := int((lengths < longest).sum()):
-        found.append(f"{shorter:,} documents have fewer than {longest} scores; the places without one count as misses")
+        notes.append(f"{shorter:,} documents have fewer than {longest} scores; the places without one count as misses")
     for name, limit in limits.items():
         above = np.bincount(rows_of(scores)[scores.data > np.float32(limit)], minlength=len(lengths))
         if cut := int(((above == lengths) & (lengths > 0)).sum()):
-            found.append(
+            notes.append(
                 f"F1@{name}: in {cut:,} documents every score exceeds the threshold; labels beyond the scored ones "
                 "are taken for not predicted"
             )
-    return found
+    return notes

@@ -1,4 +1,4 @@
-"""Published results to stand beside one's own: what papers report, from ``published.yml``; none of it was run here."""
+"""Published results to set beside one's own: what papers report, from ``published.yml``; none of it was run here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Source:
 
 @dataclass
 class Benchmark:
-    """What the numbers of several papers are of."""
+    """The task and data of several papers' numbers."""
 
     field: Literal["icd", "xmc"]  # whose columns are shown
     what: str
@@ -38,7 +38,7 @@ class PaperTable:
 
     benchmark: str
     source: str
-    own: list[str]  # systems that the paper itself trained
+    trained: list[str]  # systems that the paper itself trained
     metrics: list[str]  # names as in results, thresholds left out
     rows: dict[str, list[float | None]]  # system -> percent, in the order of the metrics
     table: str = ""  # where in the paper
@@ -47,10 +47,10 @@ class PaperTable:
     notes: str = ""
 
     def values(self, system: str) -> dict[str, float]:
-        """What it tells of a system, fractions by metric; which macro-F1 it is depends on the system."""
+        """Return a system's fractions by metric; which macro-F1 it is depends on the system."""
         macro_f1 = next((name for name, systems in self.macro_f1.items() if system in systems), "Macro-F1")
-        told = zip(self.metrics, self.rows[system], strict=True)
-        return {macro_f1 if name == "Macro-F1" else name: round(p / 100, 6) for name, p in told if p is not None}
+        pairs = zip(self.metrics, self.rows[system], strict=True)
+        return {macro_f1 if name == "Macro-F1" else name: round(p / 100, 6) for name, p in pairs if p is not None}
 
 
 @dataclass
@@ -72,22 +72,25 @@ class PublishedRow:
 
     @property
     def name(self) -> str:
-        """The system, marked as not run here, with the numbers of its tables."""
+        """Return the system, marked as not run here, with the numbers of its tables."""
         return f"{self.system} (published, {', '.join(map(str, self.tables))})"
 
     def value(self, column: str) -> float | None:
-        """A column of results, a fraction: F1, precision and recall at the paper's threshold, whatever the column's."""
+        """Return a column of results, a fraction.
+
+        F1, precision and recall are those at the paper's threshold, whatever the column's.
+        """
         family = column.partition("@")[0]
         return self.values.get(column, None if ":" in column else self.values.get(family))
 
     def shown(self, column: str) -> str:
-        """The same in percent with one decimal; an en dash where it is not told."""
+        """Write it in percent with one decimal; an en dash where it is not reported."""
         return "–" if (value := self.value(column)) is None else f"{100 * value:.1f}"
 
 
 @dataclass
 class Published:
-    """What papers report of one benchmark."""
+    """Results of one benchmark in papers."""
 
     benchmark: Benchmark
     rows: list[PublishedRow] = field(default_factory=list)
@@ -95,27 +98,30 @@ class Published:
 
     @property
     def heading(self) -> str:
-        """What stands above the notes."""
-        told = "not run again and not tested, with F1, precision and recall at the papers' thresholds"
-        return f"Published of {self.benchmark.what}: {told}"
+        """Return the heading of the notes."""
+        protocol = "not run again and not tested, with F1, precision and recall at the papers' thresholds"
+        return f"Published of {self.benchmark.what}: {protocol}"
 
     def columns(self, shown: Sequence[str]) -> list[str]:
-        """Columns of results and, behind them, what else the papers tell: at thresholds for macro- or micro-F1."""
-        told = {part for column in shown for part in (column, column.partition("@")[0])}
-        rest = dict.fromkeys(metric for row in self.rows for metric in row.values if metric not in told)
+        """Return columns of results and, after them, what else the papers report.
+
+        Theirs are at thresholds for macro- or micro-F1.
+        """
+        shown_already = {part for column in shown for part in (column, column.partition("@")[0])}
+        rest = dict.fromkeys(metric for row in self.rows for metric in row.values if metric not in shown_already)
         return [*shown, *(f"{metric}@{metric[:5].lower()}" if metric in CLASSIFIED else metric for metric in rest)]
 
 
 @cache
 def content() -> Content:
-    """The file, read."""
+    """Read the file."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(Content).validate_python(yaml.safe_load(FILE.read_text(encoding="utf-8")))
 
 
 def published(benchmark: str) -> Published:
-    """What papers report of a benchmark; what two tables tell alike of a system is one row.
+    """Read what papers report of a benchmark; where two tables agree on a system, it is one row.
 
     Raises:
         ConfigError: Nothing is known of it; the message names what is.
@@ -124,23 +130,24 @@ def published(benchmark: str) -> Published:
     if benchmark not in held.benchmarks:
         fix = f"choose one of {', '.join(held.benchmarks)}"
         raise ConfigError(f"there are no published results of {benchmark!r}", where="--published", fix=fix)
-    found = Published(held.benchmarks[benchmark])
+    published_results = Published(held.benchmarks[benchmark])
     protocols: dict[str, list[str]] = {}
     for number, table in enumerate((table for table in held.tables if table.benchmark == benchmark), start=1):
         source = held.sources[table.source]
         protocols.setdefault(source.protocol, []).append(str(number))
-        named = ", ".join(table.own) or "none"
-        own = "" if table.own == list(table.rows) else f"its own: {named}, the others as it reports them"
+        named = ", ".join(table.trained) or "none"
+        trained = "" if table.trained == list(table.rows) else f"its own: {named}, the others as it reports them"
         cited = f"{source.cite}, {table.table}" if table.table else source.cite
-        found.notes.append(f"{number}: " + "; ".join(part for part in (cited, own, table.notes) if part))
+        parts = (cited, trained, table.notes)
+        published_results.notes.append(f"{number}: " + "; ".join(part for part in parts if part))
         for system in table.rows:
             values = table.values(system)
-            namesakes = (row for row in found.rows if row.system == system)
+            namesakes = (row for row in published_results.rows if row.system == system)
             alike = (row for row in namesakes if row.values | values == values | row.values)  # where both tell, alike
             if (other := next(alike, None)) is None:
-                found.rows.append(PublishedRow(system, values, [number]))
+                published_results.rows.append(PublishedRow(system, values, [number]))
             else:
                 other.values.update(values)
                 other.tables.append(number)
-    found.notes += [f"{', '.join(numbers)}: {protocol}" for protocol, numbers in protocols.items()]
-    return found
+    published_results.notes += [f"{', '.join(numbers)}: {protocol}" for protocol, numbers in protocols.items()]
+    return published_results

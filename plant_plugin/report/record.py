@@ -33,14 +33,14 @@ def write_run_record(folder: Path, record: RunRecord) -> None:
 
 
 def read_run_record(folder: Path) -> RunRecord | None:
-    """What :func:`write_run_record` wrote; None where there is nothing, or it is torn."""
+    """Read what :func:`write_run_record` wrote; None where there is nothing, or it is torn."""
     with contextlib.suppress(OSError, CheckpointError):
         return read_json(folder / RUN_FILE, RunRecord, what="the record of a run", fix="start a new run")
     return None
 
 
 def note_cost(folder: Path, cost: dict[str, dict[str, float]]) -> None:
-    """Keep what a run has cost until the state that was just written, for the start that goes on from there."""
+    """Keep what a run has cost until the state that was just written, for the start that resumes there."""
     if record := read_run_record(folder):
         write_run_record(folder, {**record, "cost": cost})
 
@@ -48,13 +48,13 @@ def note_cost(folder: Path, cost: dict[str, dict[str, float]]) -> None:
 def note_of_stage(
     folder: Path, key: Literal["skipped_steps", "best_epochs", "weights"], stage: str, value: int | str
 ) -> None:
-    """Add to ``run.json`` what a stage tells under one of these keys of :class:`RunRecord`."""
+    """Add to ``run.json`` what a stage says under one of these keys of :class:`RunRecord`."""
     if record := read_run_record(folder):
         write_run_record(folder, cast(RunRecord, {**record, key: {**record.get(key, {}), stage: value}}))
 
 
 def skipped_steps(folder: Path) -> dict[str, int]:
-    """``skipped_steps`` where there were any, for the counts of ``result.json``."""
+    """Return ``skipped_steps`` where there were any, for the counts of ``result.json``."""
     record = read_run_record(folder)
     steps = sum(record.get("skipped_steps", {}).values()) if record else 0
     return {"skipped_steps": steps} if steps else {}

@@ -48,7 +48,7 @@ PACKAGES = (
 
 
 class Processor(TypedDict):
-    """What a run could use of the processor."""
+    """The processor, and the cores of it that a run could use."""
 
     name: str
     cores: int
@@ -122,19 +122,19 @@ def without_paths(keys: Mapping[str, object]) -> dict[str, object]:
 
 
 def label_counts(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
-    """Documents that have each label, int64 (L,); a label named twice by a document counts once."""
+    """Count the documents that have each label, int64 (L,); a label named twice by a document counts once."""
     counts = Counter(chain.from_iterable(map(set, label_lists)))
     return np.array([counts[name] for name in labels], dtype=np.int64)
 
 
 def labels_outside(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
-    """Labels of each document that are not in the label set, int64 (N,); one named twice counts once."""
+    """Count the labels of each document that are not in the label set, int64 (N,); one named twice counts once."""
     known = set(labels)
     return np.array([len(set(names) - known) for names in label_lists], dtype=np.int64)
 
 
 def filtered_pairs(path: str | Path, labels: list[str], documents: int) -> sp.csr_matrix:
-    """The pairs of a filter file as stored ones (N, L); those of labels outside the label set are nowhere scored.
+    """Read the pairs of a filter file as stored ones (N, L); those of labels outside the label set are nowhere scored.
 
     Raises:
         DataError: A line is not of the format, or of a document that the test file does not have.
@@ -153,12 +153,12 @@ def filtered_pairs(path: str | Path, labels: list[str], documents: int) -> sp.cs
 
 
 def filter_hash(path: str | Path | None) -> dict[str, str]:
-    """What a result says of its filter file, if it has one: results with different ones cannot be compared."""
+    """Return the hash of a filter file, if there is one: results with different ones cannot be compared."""
     return {} if path is None else {"test_filter": sha256(path)}
 
 
 def tuned_thresholds(run: Run, scored: Scored) -> dict[str, float]:
-    """Thresholds in score space: 0.0 (probability 0.5) and, with a validation split, those tuned on it only."""
+    """Return thresholds in score space: 0.0 (probability 0.5) and, with a validation split, those tuned on it only."""
     return note_thresholds(run, scored, tune_on_validation(run, scored))
 
 
@@ -212,7 +212,7 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
             evaluator.update(*batch)
         metrics = evaluator.compute()
     costs = run.totals()
-    told: Result = {
+    content: Result = {
         "dataset": dataset_name(settings),
         "config": run.config_name,
         "changed": without_paths(run.changed),
@@ -233,24 +233,24 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
         "backend": evaluator.backend,
     }
     if settings.refit != "none" and not settings.eval:
-        told["refit"] = {"documents": settings.refit, "epochs": run.stop_after}
-    result = completed(told)
+        content["refit"] = {"documents": settings.refit, "epochs": run.stop_after}
+    result = completed(content)
     save_result(run.folder / "result.json", result, evaluator.per_document(scored.labels))
     return result
 
 
-def completed(told: Result) -> Result:
-    """With the processor and the versions here, in the order of the file and in types that JSON has."""
+def completed(content: Result) -> Result:
+    """Add the processor and the versions here, in the order of the file and in types that JSON has."""
     here = {"name": processor_name(), "cores": usable_cores()}
-    whole = {"split": "test", "processor": here, "versions": versions(), **told}
-    found: Result = plain({
+    whole = {"split": "test", "processor": here, "versions": versions(), **content}
+    result: Result = plain({
         key: whole[key] for key in Result.__annotations__ if key in whole and (whole[key] or key not in LEFT_OUT)
     })  # fmt: skip
-    return found
+    return result
 
 
 def read_result(path: Path) -> Result:
-    """What :func:`save_result` or another program wrote.
+    """Read what :func:`save_result` or another program wrote.
 
     Raises:
         DataError: There is no such file, or it is no result.
@@ -275,13 +275,19 @@ def save_result(
 
 
 def per_document_path(result: str | os.PathLike[str]) -> Path:
-    """Where the per-document values of a result lie: ``per_document.npz`` of a run, ``mine.npz`` of ``mine.json``."""
+    """Return where the per-document values of a result lie.
+
+    They are in ``per_document.npz`` of a run, or in ``mine.npz`` beside ``mine.json``.
+    """
     path = Path(result)
     return path.with_name(PER_DOCUMENT) if path.name == "result.json" else path.with_suffix(".npz")
 
 
 def dataset_name(data: Data) -> str:
-    """The data set: ``data_name`` where given, else the folder of the training or test file; ``demo``: built-in."""
+    """Name the data set: ``data_name`` where given, else the folder of the training or test file.
+
+    The built-in one is called ``demo``.
+    """
     if data.data_name and data.data_name != "unnamed":
         return data.data_name
     file = data.training_file or data.test_file
@@ -291,18 +297,18 @@ def dataset_name(data: Data) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and every installed package that can change a number."""
-    found = {"python": platform.python_version()}
+    """Return the versions of Python and every installed package that can change a number."""
+    installed = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = importlib.metadata.version(package)
+            installed[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def plain(value: object) -> Any:
-    """The same in types that JSON has: numpy numbers become Python's, NaN and infinities null."""
+    """Convert to types that JSON has: numpy numbers become Python's, NaN and infinities null."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "item"):
@@ -313,7 +319,10 @@ def plain(value: object) -> Any:
 
 
 def write_predictions(path: str, rows: Iterable[tuple[Iterable[str], Iterable[float]]]) -> None:
-    """LibMultiLabel's file of predictions: a line for each document, ``label:score`` with four digits, best first."""
+    """Write LibMultiLabel's file of predictions.
+
+    It has a line for each document, ``label:score`` with four digits, best first.
+    """
     with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         for names, scores in rows:
             stream.write(" ".join(f"{name}:{score:.4}" for name, score in zip(names, scores, strict=True)) + "\n")
@@ -321,7 +330,7 @@ def write_predictions(path: str, rows: Iterable[tuple[Iterable[str], Iterable[fl
 
 
 def device_name(device: torch.device) -> str:
-    """``cpu``, or the name of the accelerator."""
+    """Return ``cpu``, or the name of the accelerator."""
     import torch
 
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device.type)

@@ -37,7 +37,7 @@ class Run:
     """
 
     metrics: MetricLog  # where the strategies keep the numbers of training
-    asked: Mapping[str, object]  # the configuration as it was given, for `logs.json`
+    logged_config: Mapping[str, object]  # the configuration as it was given, for `logs.json`
     config_name: str
     config_hash: str  # of everything that its result depends on
     changed: Mapping[str, object] = MappingProxyType({})  # keys of the configuration that are not at their defaults
@@ -49,7 +49,7 @@ class Run:
 
     def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True, writes: bool = True) -> None:
         self.folder, self.silent, self.tests = folder, silent, tests
-        self.resumed_from = folder  # what a user names to go on: its own, or that of the run that this is a pass of
+        self.resumed_from = folder  # what a user names to resume: its own, or that of the run that this is a pass of
         self.stop_after: dict[str, int] = {}  # epochs after which a stage ends before its schedule does
         self.time_s: dict[str, float] = {}
         self.cpu_s: dict[str, float] = {}
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def log_path(self) -> Path:
-        """``logs.json``."""
+        """Return the path of ``logs.json``."""
         return self.folder / LOGS
 
     @contextlib.contextmanager
@@ -106,12 +106,12 @@ class Run:
         cuda.reset_peak_memory_stats()
 
     def go_on(self, before: dict[str, dict[str, float]]) -> None:
-        """Count earlier starts too: what :meth:`totals` said when the state to go on from was written, if noted."""
+        """Count earlier starts too: what :meth:`totals` said when the state to resume was written, if noted."""
         self._before = before
 
     @contextlib.contextmanager
     def first_pass(self) -> Iterator[Run]:
-        """A run in a folder inside this one's, which does not test; what it costs is counted here too."""
+        """Yield a run in a folder inside this one's, which does not test; what it costs is counted here too."""
         first = copy.copy(self)
         first.folder, first.tests = self.folder / FIRST_PASS, False
         first._new_folder = self._writes and not first.folder.exists()
@@ -125,12 +125,12 @@ class Run:
         self._before = first._before
 
     def train_again(self, epochs: dict[str, int]) -> None:
-        """What comes is the second training, in which stages end after these epochs."""
+        """Begin the second training, in which stages end after these epochs."""
         self.prefix, self.stop_after = "refit_", epochs
 
     @contextlib.contextmanager
     def stopping_by_itself(self) -> Iterator[None]:
-        """Inside the block a stop is left to what is running."""
+        """Leave a stop inside the block to what is running."""
         self.stops_itself = True
         try:
             yield
@@ -138,14 +138,17 @@ class Run:
             self.stops_itself = False
 
     def totals(self) -> dict[str, dict[str, float]]:
-        """What every phase cost so far, with their ``total``, over all starts of the run, as in :class:`.Result`."""
-        found = {"time_s": dict(self.time_s), "cpu_s": dict(self.cpu_s)}
+        """Return what every phase cost so far, with their ``total``.
+
+        It is the sum over all starts of the run, as in :class:`.Result`.
+        """
+        totals = {"time_s": dict(self.time_s), "cpu_s": dict(self.cpu_s)}
         for name, start in {"total": self._started, **self._open}.items():
-            for seconds, passed in zip(found.values(), _clocks(start), strict=True):
+            for seconds, passed in zip(totals.values(), _clocks(start), strict=True):
                 seconds[name] = seconds.get(name, 0.0) + passed
         unit = 1024**2 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, KiB elsewhere
         megabytes = {**self.peak_memory_mb, "total": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit}
-        for kind, seconds in found.items():
+        for kind, seconds in totals.items():
             for name, value in self._before.get(kind, {}).items():
                 seconds[name] = seconds.get(name, 0.0) + value
         self._note_gpu()
@@ -153,16 +156,16 @@ class Run:
         for kind, highest in peaks.items():
             for name, value in self._before.get(kind, {}).items():
                 highest[name] = max(highest.get(name, 0.0), value)
-        rounded = {kind: {name: round(value, 3) for name, value in each.items()} for kind, each in found.items()}
+        rounded = {kind: {name: round(value, 3) for name, value in each.items()} for kind, each in totals.items()}
         return rounded | {kind: {name: round(value, 1) for name, value in each.items()} for kind, each in peaks.items()}
 
     @property
     def keeps_nothing(self) -> bool:
-        """Whether the run failed before it had anything to keep."""
+        """Tell whether the run failed before it had anything to keep."""
         return self._new_folder and {path.name for path in self.folder.iterdir()} <= {RUN_FILE, LOCK, SETTLED}
 
     def remove_empty_folder(self) -> None:
-        """Leave no folder behind of a run that keeps nothing."""
+        """Leave no folder of a run that keeps nothing."""
         if self.keeps_nothing:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -173,7 +176,7 @@ class Run:
 
 
 def _clocks(start: tuple[float, float] = (0.0, 0.0)) -> tuple[float, float]:
-    """Wall seconds, and processor seconds of this process, since ``start``."""
+    """Return wall seconds, and processor seconds of this process, since ``start``."""
     return time.perf_counter() - start[0], time.process_time() - start[1]
 
 

@@ -1,4 +1,4 @@
-"""The folder of a run: made for one run alone, locked while that lasts, and gone again where nothing came of it."""
+"""The folder of a run: made for one run only, locked while that lasts, and gone again where nothing came of it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def own_folder(config: Config) -> Iterator[Config]:
     whole = folder.parent if folder.name == FIRST_PASS else folder  # one lock for both trainings of `refit`
 
     def forgotten() -> bool:
-        """Whether there was nothing worth keeping; it is removed."""
+        """Remove the folder where nothing in it is worth keeping, and tell whether it was so."""
         names = {path.name for path in folder.rglob("*") if path.is_file()}
         if not new or not names <= UNTRAINED or time.monotonic() - started > WORTH_KEEPING:
             return False
@@ -66,7 +66,7 @@ def own_folder(config: Config) -> Iterator[Config]:
 
 
 def _made(config: Config) -> tuple[Config, bool]:
-    """The configuration with its folder, and whether that is new."""
+    """Return the configuration with its folder, and whether that is new."""
     folder = Path(config.checkpoint_dir)
     if config.resume is not None:
         if not folder.is_dir():
@@ -90,14 +90,14 @@ def _made(config: Config) -> tuple[Config, bool]:
 
 
 def unwritable(folder: Path, error: OSError) -> PlantError:
-    """What is said where the system refuses to make or change a folder."""
+    """Return the error for a folder that the system refuses to make or change."""
     fix = "choose another with --result_dir, or change its permissions"
     return PlantError(f"the result folder cannot be written ({error.strerror})", where=str(folder), fix=fix)
 
 
 @contextlib.contextmanager
 def stoppable(forgotten: Callable[[], bool], where: str | None = None) -> Iterator[None]:
-    """Inside the block SIGTERM ends it as Ctrl-C does; where ``forgotten`` says that nothing is kept, so is said.
+    """End the block on SIGTERM as on Ctrl-C; where ``forgotten`` says that nothing is kept, so is said.
 
     Raises:
         Interrupted: Stopped.

@@ -1,4 +1,4 @@
-"""Results grouped into systems, each over its seeds, and which of their metrics may stand beside another's."""
+"""Results grouped into systems, each over its seeds, and which of their metrics may be set beside another's."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class System:
     documents: list[PerDocument] = field(default_factory=list)  # of each seed; empty where any seed lacks them
 
     def values(self, metric: str) -> list[float]:
-        """The metric of every seed that has it."""
-        found = (result["metrics"].get(metric) for result in self.results)
-        return [value for value in found if value is not None]
+        """Return the metric of every seed that has it."""
+        values = (result["metrics"].get(metric) for result in self.results)
+        return [value for value in values if value is not None]
 
     def told(self, *keys: str) -> object:
-        """An entry of the first seed's result, None where it is missing."""
-        found: object = self.results[0]
+        """Return an entry of the first seed's result, None where it is missing."""
+        entry: object = self.results[0]
         for key in keys:
-            found = found.get(key) if isinstance(found, dict) else None
-        return found
+            entry = entry.get(key) if isinstance(entry, dict) else None
+        return entry
 
 
 def load_systems(paths: Sequence[str]) -> list[System]:
@@ -87,8 +87,8 @@ def system_of(name: str, runs: Sequence[ReadResult]) -> System:
     for where, result, documents in runs:
         if documents is not None:
             _check_documents(where, result, documents)
-    kept = [documents for _, _, documents in runs if documents is not None]
-    return System(name, results, kept if len(kept) == len(runs) else [])
+    documents_of = [documents for _, _, documents in runs if documents is not None]
+    return System(name, results, documents_of if len(documents_of) == len(runs) else [])
 
 
 def _check_documents(where: str, result: Result, documents: PerDocument) -> None:
@@ -124,17 +124,17 @@ def check_same_split(system: System, baseline: System) -> None:
     if system.documents and baseline.documents:
         common = sorted({*system.documents[0].labels} & {*baseline.documents[0].labels})
         first = baseline.documents[0].only(common)
-        truths = [own.only(common) for own in (*system.documents, *baseline.documents)]
+        truths = [documents.only(common) for documents in (*system.documents, *baseline.documents)]
         if any(truth.shape != first.shape or abs(truth - first).nnz for truth in truths):
             raise DataError(
-                f"the documents of {system.name} and {baseline.name} stand in different orders, or have different "
+                f"the documents of {system.name} and {baseline.name} are in different orders, or have different "
                 "true labels: they cannot be paired",
                 fix="run them again with this version, or delete the .npz beside a result to compare without tests",
             )
 
 
 def obstacle(metric: Metric, system: System, baseline: System) -> str | None:
-    """Why a metric of two systems on one split cannot be compared, or None where it can."""
+    """Say why a metric of two systems on one split cannot be compared; None where it can."""
     if system.told("hashes", "labels") == baseline.told("hashes", "labels"):
         if metric.needs_training_counts and len({*_training(system), *_training(baseline)}) > 1:
             return "frequency bins and propensities come from different training counts"
@@ -150,20 +150,20 @@ def obstacle(metric: Metric, system: System, baseline: System) -> str | None:
 
 
 def counted_on(documents: PerDocument) -> tuple[bytes | None, int | None, tuple[float, float]]:
-    """What frequency bins and propensities come from: equal where these may be compared."""
+    """Return what frequency bins and propensities come from: equal where these may be compared."""
     counts = None if documents.train_counts is None else documents.train_counts.tobytes()
     return counts, documents.num_train, documents.propensity
 
 
 def _training(system: System) -> set[object]:
-    """What tells the training counts of the seeds apart: themselves where they are kept, else the split's hash."""
+    """Return the training counts of the seeds where they are kept, else the split's hash."""
     if not system.documents or system.documents[0].train_counts is None:
         return {result.get("hashes", {}).get("train") for result in system.results}
     return {counted_on(documents) for documents in system.documents}
 
 
 def _same_truth(system: System, baseline: System) -> bool:
-    """Whether both label sets hold the same true labels of the test split."""
+    """Tell whether both label sets hold the same true labels of the test split."""
     if system.documents and baseline.documents:
         ours, theirs = system.documents[0], baseline.documents[0]
         union = sorted({*ours.labels, *theirs.labels})

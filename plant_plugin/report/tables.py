@@ -49,9 +49,9 @@ def print_results(result: Result, *, console: Console | None = None) -> None:
         used = dict.fromkeys(str(metric.threshold) for name, metric in parsed.items() if name in thresholded)
         scores = {name: f"\n(score > {thresholds[name]:.3g})" if name in thresholds else "" for name in used}
         columns = {f"@{name}": f"{name}{score}" for name, score in scores.items()}
-        told = {f: f"{f} ({MACRO_VARIANTS[f]})" if f in MACRO_VARIANTS else f for f in names.CLASSIFIED}
+        headings = {f: f"{f} ({MACRO_VARIANTS[f]})" if f in MACRO_VARIANTS else f for f in names.CLASSIFIED}
         title = "By threshold" + (TUNED if {"micro", "macro"} & set(used) else "")
-        parts.append(_families(title, "threshold", columns, told, metrics))
+        parts.append(_families(title, "threshold", columns, headings, metrics))
     threshold = "macro" if "macro" in thresholds else names.DEFAULT_THRESHOLD
     bins = [b for b in names.BINS if any(f"{family}@{threshold}:{b}" in metrics for family in MACRO_VARIANTS)]
     if bins:  # of macro-F1; the other variants and thresholds are in `result.json` only
@@ -66,7 +66,7 @@ def print_results(result: Result, *, console: Console | None = None) -> None:
 
 
 def percent(value: float | None) -> str:
-    """A fraction as percent with two decimals; an en dash where it is undefined."""
+    """Write a fraction as percent with two decimals; an en dash where it is undefined."""
     return "–" if value is None or value != value else f"{100 * value:.2f}"
 
 
@@ -79,7 +79,10 @@ def _table(title: str, head: str, columns: Iterable[str]) -> Table:
 
 
 def _families(title: str, head: str, columns: Mapping[str, str], families: Mapping[str, str], metrics: Values) -> Table:
-    """A column for each ending of metrics' names, a row for each family that has any of them, both with a heading."""
+    """Make a column for each ending of metrics' names.
+
+    Each family that has any of them is a row; both have a heading.
+    """
     table = _table(title, head, columns.values())
     for family, heading in families.items():
         row = [f"{family}{ending}" for ending in columns]
@@ -89,9 +92,9 @@ def _families(title: str, head: str, columns: Mapping[str, str], families: Mappi
 
 
 def _title(result: Result) -> str:
-    told = [str(result[key]) for key in ("dataset", "model", "strategy") if result.get(key)]
+    headings = [str(result[key]) for key in ("dataset", "model", "strategy") if result.get(key)]
     seed = f", seed {result['seed']}" if result.get("seed") is not None else ""
-    return f"{' · '.join(told)} · {result.get('split', 'test')} split{seed}. Metrics in percent."
+    return f"{' · '.join(headings)} · {result.get('split', 'test')} split{seed}. Metrics in percent."
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -119,7 +122,7 @@ def _rest(rest: list[tuple[str, float | None]], counts: Mapping[str, int]) -> Ta
 
 
 def _parsed(name: str) -> names.Metric | None:
-    """The metric, or None for a name that some other program wrote."""
+    """Parse a metric; None for a name that some other program wrote."""
     try:
         return names.parse_metric(name)
     except ConfigError:
@@ -131,11 +134,11 @@ def _footer(result: Result) -> str:
     memory = result.get("peak_memory_mb")
     memory = memory.get("total") if isinstance(memory, Mapping) else memory
     on_gpu = result.get("gpu_memory_mb", {}).get("total")
-    told = [
+    parts = [
         f"time: {seconds}" if seconds else "",
         f"peak memory: {memory:,.0f} MB" if memory else "",
         f"device: {result['device']}" if result.get("device") else "",
         f"memory there: {on_gpu:,.0f} MB" if on_gpu else "",
         f"P@k and propensity-scored metrics: {result['backend']}" if result.get("backend") else "",
     ]
-    return " · ".join(part for part in told if part)
+    return " · ".join(part for part in parts if part)

@@ -130,7 +130,7 @@ def test(scoring: Scoring, thresholds: dict[str, float]) -> Result:
         scoring.assist()
         return {}
     run = scoring.run
-    write_log_config(run.log_path, run.asked)
+    write_log_config(run.log_path, run.logged_config)
     shorten_log(run.log_path, {"test": 0})  # of a run that was killed after its test
     run.metrics.go_on("test", 0)
     return report(scoring.settings, run, scoring.scored(), thresholds)
@@ -169,7 +169,12 @@ def _one_process(config: Config, tests: bool) -> Result:
 def _guarded(config: Config, run: Run, stages: Stages) -> Result:
     """Train, or test, where a stop, a full disk and an earlier end of the same run are provided for."""
     triton_choice.choose(config.kernels)
-    run.asked, run.config_hash, run.changed, thresholds = config.as_dict(), config.hash(), config.changed(), None
+    run.logged_config, run.config_hash, run.changed, thresholds = (
+        config.as_dict(),
+        config.hash(),
+        config.changed(),
+        None,
+    )
     run.command = resume.command(str(config.config_path or config.config_name), run.resumed_from)
     with contextlib.ExitStack() as stack:
         stack.enter_context(resume.sigterm_stops(run))

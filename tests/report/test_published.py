@@ -47,7 +47,7 @@ def test_the_file_has_no_key_that_nobody_reads() -> None:
 def test_metrics_are_known_values_are_percent_and_nothing_is_told_twice() -> None:
     held, told = content(), set()
     for table in held.tables:
-        assert set(table.own) <= set(table.rows)
+        assert set(table.trained) <= set(table.rows)
         for metric in table.metrics:
             assert parse_metric(metric).family == metric or parse_metric(metric).canonical == metric
             assert ("@" in metric) == (parse_metric(metric).k is not None)  # a paper's threshold is its own
@@ -68,7 +68,7 @@ def test_metrics_are_known_values_are_percent_and_nothing_is_told_twice() -> Non
 def test_copies_of_a_systems_figures_agree_but_where_it_is_known() -> None:
     told: dict[tuple[str, str], dict[str, set[float]]] = defaultdict(lambda: defaultdict(set))
     for table in content().tables:
-        for system in set(table.rows) - set(table.own):
+        for system in set(table.rows) - set(table.trained):
             for metric, value in zip(table.metrics, table.rows[system], strict=True):
                 if value is not None:
                     told[table.benchmark, system][metric.removesuffix("-present")].add(value)
