@@ -158,6 +158,8 @@ class EvidenceOptions(Block):
     training_file: Text | None = key(None, "spans of the training documents")
     val_file: Text | None = key(None, "of the validation documents: trained on only where they are, with refit")
     test_file: Text | None = key(None, "of the test documents: never trained on")
-    mine: Truth = key(False, "without a training_file: runs of words that go with a label stand for coders' phrases")
+    mine: Truth = key(
+        False, "without a training_file: runs of words that go with a label take the place of coders' phrases"
+    )
     prior: NotNegative = key(1.0, "what a phrase that is sure of a label adds to the prior of its words; 0: nothing")
     sentences: Truth = key(True, "sentences with evidence are training documents of their own")

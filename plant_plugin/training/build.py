@@ -123,7 +123,7 @@ def save(
     thresholds: Mapping[str, float],
     settings: Settings,
 ) -> None:
-    """Write the model folder; what labels stand for comes with it where that lies beside the training file."""
+    """Write the model folder, with the names of labels where these are beside the training file."""
     documents = inputs.documents
     save_model(
         run.folder,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
-from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +12,7 @@ import torch
 from tqdm import tqdm
 
 from plant_plugin.config.sections import Settings
-from plant_plugin.data.batches import Batches, FrozenStates, move
+from plant_plugin.data.batches import FrozenStates, move
 from plant_plugin.errors import PlantError
 from plant_plugin.evaluation.arrays import mapped
 from plant_plugin.files import atomic_write, cache_folder, cached, reserve
@@ -45,59 +43,45 @@ def frozen_states(
     backbone = network.backbone
     if not isinstance(backbone, FrozenBackbone):
         return {}
-    device = device_of(settings.cpu)
-    precision = precision_of(settings.precision, device)
     states = {}
-    model = f"{CACHE_VERSION} {precision} {backbone.content_hash()}"
     with run.phase("frozen_states"):
-        for name, arrays in documents.arrays.items():
-            digest = hashlib.sha256(model.encode())
-            digest.update(arrays.ids.tobytes())
-            digest.update(arrays.offsets.tobytes())
-            path = cache_folder(settings.cache_dir) / "states" / f"{digest.hexdigest()}.npy"
-            offsets = np.concatenate([[0], np.cumsum(np.maximum(arrays.lengths, 1))])
-            read = functools.partial(mapped, kind=np.int16, shape=(int(offsets[-1]), backbone.frozen_size))
-            progress = functools.partial(tqdm, desc=f"states of {name}", leave=False, disable=run.silent)
-            make = functools.partial(
-                _make,
-                path,
-                offsets,
-                backbone,
-                Inputs(documents).batches(name, settings.eval_batch_size),
-                device,
-                precision,
-                progress,
-            )
+        content = backbone.content_hash()
+        for split in documents.arrays:
             try:
-                states[name] = FrozenStates(cached(path, read, make, None, "The kept states are"), offsets)
+                states[split] = _states_of(split, documents, backbone, content, settings)
             except PlantError as error:
                 logger.warning("States are computed in every epoch: %s", error)
     return states
 
 
-def _make(
-    path: Path,
-    offsets: npt.NDArray[np.int64],
-    backbone: FrozenBackbone,
-    batches: Batches,
-    device: torch.device,
-    precision: str,
-    progress: Callable[[Batches], Iterable[dict[str, torch.Tensor]]],
-) -> npt.NDArray[np.int16]:
+def _states_of(
+    split: str, documents: Encoded, backbone: FrozenBackbone, content: str, settings: Settings
+) -> FrozenStates:
+    """Map the states of a split from the cache folder, where they are computed if need be."""
+    arrays, device = documents.arrays[split], device_of(settings.cpu)
+    precision = precision_of(settings.precision, device)
+    digest = hashlib.sha256(f"{CACHE_VERSION} {precision} {content}".encode())
+    digest.update(arrays.ids.tobytes())
+    digest.update(arrays.offsets.tobytes())
+    path = cache_folder(settings.cache_dir) / "states" / f"{digest.hexdigest()}.npy"
+    offsets = np.concatenate([[0], np.cumsum(np.maximum(arrays.lengths, 1))])
     shape = (int(offsets[-1]), backbone.frozen_size)
-    backbone.to(device).eval()
-    with atomic_write(path) as temporary:
-        states = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.int16, shape=shape)
-        with open(temporary, "r+b") as stream:
-            reserve(stream, temporary.stat().st_size)
+    read = functools.partial(mapped, kind=np.int16, shape=shape)
+
+    def compute() -> npt.NDArray[np.int16]:
+        batches = Inputs(documents).batches(split, settings.eval_batch_size)
         narrow = torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16-mixed")
-        with torch.inference_mode(), narrow:
-            for batch in progress(batches):
+        backbone.to(device).eval()
+        with atomic_write(path) as temporary, torch.inference_mode(), narrow:
+            states = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.int16, shape=shape)
+            with open(temporary, "r+b") as stream:
+                reserve(stream, temporary.stat().st_size)
+            for batch in tqdm(batches, f"states of {split}", leave=False, disable=settings.silent):
                 on_device = move(batch, device)
-                narrow_states = (
-                    backbone.frozen_states(on_device["text"], on_device["mask"]).cpu().view(torch.int16).numpy()
-                )
+                computed = backbone.frozen_states(on_device["text"], on_device["mask"]).cpu().view(torch.int16).numpy()
                 for row, (document, length) in enumerate(zip(batch["document"], batch["length"], strict=True)):
-                    states[offsets[document] : offsets[document + 1]] = narrow_states[row, : int(length)]
-        states.flush()
-    return mapped(path, np.int16, shape)
+                    states[offsets[document] : offsets[document + 1]] = computed[row, : int(length)]
+            states.flush()
+        return read(path)
+
+    return FrozenStates(cached(path, read, compute, None, "The kept states are"), offsets)

@@ -21,7 +21,7 @@ STATUS = Path("/proc/self/status")  # Linux only; `VmData` is what the limit is 
 STAGE_FIX = "a smaller batch_size with more accumulate, fewer stage1.labels, a smaller max_seq_length"
 FIXES = {
     "relevance": "a smaller relevance.top",
-    "planted_scores": "planted_scores.model label_ridge, a smaller planted_scores.top, planted_scores.ngrams 1",
+    "planted_scores": "planted_scores.model label_ridge or a smaller planted_scores.top",
     "shortlist": "a smaller shortlist.size or planted_scores.top",
     "stage1": STAGE_FIX,
     "stage2": STAGE_FIX,

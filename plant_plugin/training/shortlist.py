@@ -1,10 +1,10 @@
-"""The labels of each document that the network scores, where it does not score all: those that planted scores propose.
+"""Propose by planted scores the labels of each document that the network scores, where it does not score all.
 
 They are proposed with the weights of adjustment, names and phrases that are best for these scores, before the network
-trains, and these weights stay. What was fitted to a training document knows its labels: these stand in its
-shortlist for certain, in training only. The order of all others is what it would be had the document been left out: of
-a ridge regression with dual coefficients α its score of a wrong label is −λ·α, and left out −α / (G⁻¹)ᵢᵢ, both
-divided by what all labels of the document share.
+trains, and these weights stay. What was fitted to a training document knows its labels: its shortlist holds these for
+certain, in training only. The order of all others is as if the document had been left out: of a ridge regression with
+dual coefficients α its score of a wrong label is −λ·α, and left out −α / (G⁻¹)ᵢᵢ, both divided by what all labels of
+the document share.
 
 Source: Rifkin & Lippert 2007, "Notes on Regularized Least Squares" (leave-one-out values in closed form).
 
@@ -50,7 +50,7 @@ def propose(
 
 
 def shortlists_of(planted: PlantedScores, documents: Encoded, size: int) -> Shortlists:
-    """The ``size`` labels of each document of every split that planted scores propose.
+    """Return the ``size`` labels of each document of every split that planted scores propose.
 
     Where labels are looked up, validation and test keep the planted scores of theirs: no others are scored there.
     """
@@ -66,7 +66,7 @@ def shortlists_of(planted: PlantedScores, documents: Encoded, size: int) -> Shor
 
 
 def _nothing(documents: Encoded) -> list[Logits]:
-    """Validation documents with logits of 0, as they are without a network."""
+    """Return validation documents with logits of 0, as they are without a network."""
     if "val" not in documents.labels:
         return []
     number, labels = documents.labels["val"].shape
@@ -75,7 +75,7 @@ def _nothing(documents: Encoded) -> list[Logits]:
 
 
 def _size(documents: Encoded, planted: PlantedScores, configured: int | str, run: Run) -> int:
-    """S: the configured one, or the least of ``SHORTLIST_SIZES`` with enough recall; the recall of each is printed."""
+    """Return S: the configured one, or the least of ``SHORTLIST_SIZES`` with enough recall; print each's recall."""
     val, most = documents.corpus.val, documents.num_labels
     size = None if configured == AUTO else min(int(configured), most)
     if val is None or not len(val):
@@ -91,7 +91,7 @@ def _size(documents: Encoded, planted: PlantedScores, configured: int | str, run
 
 
 def recall_by_size(top: sp.csr_array, truth: sp.csr_array, sizes: list[int]) -> dict[int, float]:
-    """Share of all true labels (N, L) that are among a document's highest so many; of ``top`` see ``PlantedScores``."""
+    """Return the share of true labels (N, L) among a document's highest so many of :meth:`PlantedScores.top`."""
     rows = top.shape[0]
     order = np.argsort(-top.data.reshape(rows, -1), axis=1, kind="stable")
     labels = np.take_along_axis(top.indices.reshape(rows, -1), order, axis=1)

@@ -26,7 +26,7 @@ FEW_STEPS, INITIAL_LOGIT = 500, -1.5  # of stage 2, in which a bias does not com
 FEW, TOO_MANY = 400, 2000
 LAAT: Keys = {"hidden_size": 128, "projection_size": 128, "embed_dim": 128, "planted_prior": "additive"}
 LAAT_RATES, LAAT_EPOCHS = (0.01, 0.006), (6, 4)  # of both stages
-FEW_TRUE = 0.15  # share of all labels that a document has, below the one in five that this logit stands for
+FEW_TRUE = 0.15  # share of all labels that a document has, below the one in five that this logit means
 LEAD = 40  # words
 WORD_LETTERS = 6  # see plant_yso.yml
 GAIN = 0.005  # of nDCG@5 on validation documents, above which an option is taken
@@ -128,7 +128,7 @@ def _length(length: int, is_cut: bool, facts: Facts) -> Decision:
 
 def _batches(batch_size: int, laat: bool, facts: Facts) -> Decision:
     keys: Keys = {"batch_size": batch_size, "min_vocab_freq": 2}
-    why = "words of a single document tell nothing of others"
+    why = "words of a single document say nothing of others"
     if facts.documents >= MANY:
         keys["min_vocab_freq"] = 3
         why = f"{facts.documents:,} documents: larger, fewer steps"
