@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from marked_task import marked_config, write_marked_splits
@@ -46,3 +47,24 @@ def desk(tmp_path: Path) -> Iterator[object]:
     made = store.Desk(tmp_path / "desk.sqlite", make=True)
     yield made
     made.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Any]:
+    """Start a server without a model, which ends with the test."""
+    pytest.importorskip("fastapi", reason="needs the extra: pip install 'plant-plugin[serve]'")
+    from quick_server import QUICK, Model
+    from running_server import Running
+
+    from plant_plugin.serving.access import Limits
+    from plant_plugin.serving.app import create_app
+
+    running: list[Running] = []
+
+    def start(limits: Limits = QUICK, model: Model | None = None, **options: Any) -> Running:
+        running.append(Running(create_app(model or Model(), limits, **options), limits))  # type: ignore[arg-type]
+        return running[-1].__enter__()
+
+    yield start
+    for server in running:
+        server.__exit__()

@@ -1,4 +1,4 @@
-"""Deadlines, the limit of connections, tokens, names, metrics and the end, over real connections; no model."""
+"""Deadlines, the limit of connections and the end, over real connections; no model."""
 
 from __future__ import annotations
 
@@ -6,51 +6,19 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Callable
 
 import httpx
 import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra: pip install 'plant-plugin[serve]'")
+from quick_server import HEAD, QUICK, Model, ready
 from running_server import TOKEN, Running
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.model.predictor import Prediction
-from plant_plugin.serving import access, connections
+from plant_plugin.serving import connections
 from plant_plugin.serving.access import Limits
 from plant_plugin.serving.app import create_app
-
-QUICK = Limits(header_seconds=0.5, body_seconds=0.8, connections=6, drain_seconds=0, last_seconds=1)
-HEAD = b"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-
-
-class Model:
-    """As much of a predictor as the server asks for; says which labels it was asked about by the length of a text."""
-
-    def __init__(self) -> None:
-        self.model = SimpleNamespace(content={"model_name": "made up"})
-        self.labels, self.thresholds, self.column_of = ("A", "B"), {"0.5": 0.0}, {"A": 0, "B": 1}
-        self.gate = threading.Event()
-        self.gate.set()
-
-    def predict(self, texts: list[str], **question: Any) -> list[Prediction]:
-        assert self.gate.wait(30)
-        return [Prediction([], len(text), False) for text in texts]
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[..., Running]]:
-    running: list[Running] = []
-
-    def start(limits: Limits = QUICK, model: Model | None = None, **options: Any) -> Running:
-        running.append(Running(create_app(model or Model(), limits, **options), limits))  # type: ignore[arg-type]
-        return running[-1].__enter__()
-
-    yield start
-    for one in running:
-        one.__exit__()
 
 
 def ended_after(connection: socket.socket, keep_sending: bytes = b"") -> tuple[float, bytes]:
@@ -70,14 +38,6 @@ def ended_after(connection: socket.socket, keep_sending: bytes = b"") -> tuple[f
         except OSError:
             break
     return time.monotonic() - start, found
-
-
-def ready(server: Running, **headers: str) -> None:
-    for _ in range(500):
-        if httpx.get(f"{server.url}/ready", headers=headers).status_code == 200:
-            return
-        time.sleep(0.01)
-    raise AssertionError("never ready")
 
 
 @pytest.mark.parametrize(
@@ -150,32 +110,6 @@ def test_of_too_many_connections_the_most_idle_goes(serve: Callable[..., Running
         one.close()
 
 
-def test_ready_is_503_until_the_model_answers(serve: Callable[..., Running]) -> None:
-    model = Model()
-    model.gate.clear()
-    server = serve(model=model)
-    answer = httpx.get(f"{server.url}/ready")
-    assert (answer.status_code, answer.json()) == (503, {"status": "starting"})
-    assert "plant_ready 0.0" in httpx.get(f"{server.url}/metrics").text
-    model.gate.set()
-    ready(server)
-    assert httpx.get(f"{server.url}/ready").json() == {"status": "ready"}
-
-
-def test_ready_is_503_while_it_ends_and_all_else_is_answered(serve: Callable[..., Running]) -> None:
-    server = serve(Limits(drain_seconds=1.5, last_seconds=1))
-    ready(server)
-    with httpx.Client(base_url=server.url) as client:
-        client.get("/health")
-        server.server.should_exit = True
-        time.sleep(0.5)
-        answer = client.get("/ready")
-        assert (answer.status_code, answer.json()) == (503, {"status": "ending"})
-        assert httpx.post(f"{server.url}/predict", json={"texts": ["a"]}).status_code == 200
-    server.thread.join(10)
-    assert not server.thread.is_alive()
-
-
 def test_the_end_waits_neither_for_stalled_clients_nor_for_a_stuck_model(
     serve: Callable[..., Running], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -202,69 +136,6 @@ def test_the_end_waits_neither_for_stalled_clients_nor_for_a_stuck_model(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
     for one in stalled:
         one.close()
-
-
-@pytest.mark.parametrize("path", ["/predict", "/explain", "/"])
-def test_without_the_token_nothing_is_answered(serve: Callable[..., Running], path: str) -> None:
-    server = serve(token=TOKEN)
-    for brought in ({}, {"authorization": f"Bearer {TOKEN}x"}, {"authorization": f"Basic {TOKEN}"},
-                    {"authorization": "Bearer"}, {"authorization": "Bearer \xe9".encode("latin-1")}):  # fmt: skip
-        answer = httpx.post(server.url + path, json={"texts": ["a"]}, headers=brought)
-        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer"), brought
-    for path in ("/health", "/metrics", "/docs", "/openapi.json", "/nothing"):
-        assert httpx.get(server.url + path).status_code == 401
-
-
-def test_with_the_token(serve: Callable[..., Running], caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG):
-        server = serve(token=TOKEN)
-        ready(server)  # needs none
-        for scheme in ("Bearer", "bearer"):
-            answer = httpx.post(
-                f"{server.url}/predict", json={"texts": ["a"]}, headers={"authorization": f"{scheme} {TOKEN}"}
-            )
-            assert answer.status_code == 200
-    assert TOKEN not in "".join(record.getMessage() for record in caplog.records if "uvicorn" in record.name)
-
-
-def test_a_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(access.TOKEN_VARIABLE, raising=False)
-    assert access.read_token(None) is None
-    monkeypatch.setenv(access.TOKEN_VARIABLE, TOKEN)
-    assert access.read_token(None) == TOKEN
-    monkeypatch.setenv(access.TOKEN_VARIABLE, "short")
-    with pytest.raises(ConfigError, match=r"^\$PLANT_SERVE_TOKEN: this is no token"):
-        access.read_token(None)
-
-
-def test_a_page_of_another_site_reaches_no_server(serve: Callable[..., Running]) -> None:
-    for host in ("127.0.0.1", "0.0.0.0", "192.0.2.7"):
-        server = serve(hosts=access.server_names(host, ["proxy.example"]))
-        ready(server, host="proxy.example")
-        for name, status in (("attacker.example", 400), ("", 400), ("proxy.example:8000", 200)):
-            assert httpx.get(f"{server.url}/ready", headers={"host": name}).status_code == status, (host, name)
-    assert "192.0.2.7" in access.server_names("192.0.2.7")
-    assert {"127.0.0.1", "localhost", "[::1]", socket.gethostname()} <= set(access.server_names("0.0.0.0"))
-    assert "localhost" not in access.server_names("192.0.2.7")
-
-
-def test_metrics_count_and_never_name_what_was_asked(serve: Callable[..., Running]) -> None:
-    server = serve()
-    httpx.post(f"{server.url}/predict", json={"texts": ["canarytext", "b"]})
-    httpx.get(f"{server.url}/canarypath")
-    httpx.post(f"{server.url}/predict", json={"texts": 7})
-    answer = httpx.get(f"{server.url}/metrics")
-    assert answer.headers["content-type"].startswith("text/plain")
-    for line in (
-        'plant_requests_total{endpoint="/predict",status="200"} 1.0',
-        'plant_requests_total{endpoint="/predict",status="422"} 1.0',
-        'plant_requests_total{endpoint="other",status="404"} 1.0',
-        'plant_request_seconds_count{endpoint="/predict"} 2.0',
-        'plant_texts_total{endpoint="/predict"} 2.0',
-        "plant_requests_waiting 0.0",
-    ):
-        assert line in answer.text, line
-    assert "canary" not in answer.text
 
 
 @pytest.mark.parametrize(("host", "written"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import json
-import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +14,9 @@ from click.testing import CliRunner, Result
 
 from plant_plugin import __version__
 from plant_plugin.cli import libmultilabel, plant
-from plant_plugin.commands.flags import overrides_from, spread
-from plant_plugin.commands.shared import as_json
 from plant_plugin.config import Config
 from plant_plugin.config.sections import BLOCKS, MAPPINGS, SCHEMA
 from plant_plugin.errors import Interrupted, PlantError
-from plant_plugin.model.faithfulness import Faithfulness
 
 CONFIG = """\
 model_name: PLANT
@@ -146,30 +141,9 @@ def test_values_of_blocks(train: Callable[..., Config], flags: list[str], block:
     assert getattr(getattr(train(*flags), block), key) == value
 
 
-@pytest.mark.parametrize(
-    ("given", "understood"),
-    [
-        ("--monitor_metrics A B --cpu", "--monitor_metrics A --monitor_metrics B --cpu"),
-        ("--monitor_metrics A --cpu B", "--monitor_metrics A --cpu B"),
-        ("--network_config.a 1", "--network_config a 1"),
-        ("--network_config.a=1=2", "--network_config a 1=2"),
-        ("--network_config.a -1", "--network_config a -1"),
-        ("--network_config.a 1 --network_config {b:2}", "--network_config a 1 --network_config  {b:2}"),
-        ("--stage1.k 5 --seed=1", "--stage1.k 5 --seed=1"),
-        ("a.yml --cpu", "a.yml --cpu"),
-    ],
-)
-def test_spread(given: str, understood: str) -> None:
-    assert spread(given.split()) == understood.split(" ")
-
-
 def test_a_negative_argument_of_the_network_is_a_value() -> None:
     outcome = invoke(libmultilabel, "--network_config.hidden_size", "-1", "--model_name", "PLANT")
     assert "No such option" not in outcome.output
-
-
-def test_options_that_were_not_given_override_nothing() -> None:
-    assert overrides_from({"epochs": None, "monitor_metrics": (), "network_config": (), "stage1__k": None}) == {}
 
 
 def test_all_problems_at_once_as_one_paragraph(config_file: str) -> None:
@@ -195,12 +169,6 @@ def test_errors_of_ours_print_without_traceback(monkeypatch: pytest.MonkeyPatch,
         2,
         "Error: runs: the disk is full\n  How to fix it: make room\n",
     )
-
-
-def test_json_has_no_word_for_what_is_no_number() -> None:
-    of_one = Faithfulness("MIG", 0.25, math.nan, 0.5, math.nan, 1)  # which has no standard error
-    [told] = json.loads(as_json([of_one]), parse_constant=pytest.fail)
-    assert (told["comprehensiveness"], told["comprehensiveness_error"]) == (0.25, None)
 
 
 def test_output_that_finds_no_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,52 @@
+"""``plant stats`` and ``plant embeddings``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from plant_plugin.cli import plant
+from plant_plugin.config import registry
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(plant, list(arguments))
+
+
+def test_embeddings_hands_everything_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def train_embeddings(*arguments: Any, **keywords: Any) -> tuple[Path, Path]:
+        seen.append((arguments, keywords))
+        return tmp_path / "v.txt", tmp_path / "v.txt.vocab"
+
+    monkeypatch.setattr("plant_plugin.prepare.embeddings.train_embeddings", train_embeddings)
+    out = str(tmp_path / "v.txt")
+    flags = ["--dim", "8", "--min_count", "2", "--epochs", "3", "--seed", "4", "--allow_bad_lines"]
+    outcome = invoke("embeddings", "demo:train", "--out", out, *flags)
+    options = {"dim": 8, "min_count": 2, "epochs": 3, "seed": 4, "allow_bad_lines": True}
+    options |= {"text_column": "text", "labels_column": "labels"}
+    assert seen == [(("demo:train", Path(out)), options)]
+    assert outcome.output == f"embed_file: {out}\nvocab_file: {out}.vocab\n"
+
+
+def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def train_embeddings(*arguments: Any, **keywords: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plant_plugin.prepare.embeddings.train_embeddings", train_embeddings)
+    outcome = invoke("embeddings", "demo:train", "--out", str(tmp_path / "v.txt"))
+    assert (outcome.exit_code, outcome.output) == (130, "")
+
+
+def test_what_is_listed_and_counted_in_json() -> None:
+    listed = json.loads(invoke("list", "--json").output)
+    assert listed["networks"].keys() == registry.entries("networks").keys()
+    assert "plant.yml" in listed["configurations"]
+    counted = json.loads(invoke("stats", "demo:valid", "--json").output)
+    assert counted["files"][0]["file"] == "demo:valid"
+    assert sum(one["labels"] for one in counted["labels by training documents"]) == counted["files"][0]["labels"]
