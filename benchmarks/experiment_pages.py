@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import numpy.typing as npt
-from pictures import Line, learning_curves, line_picture, violin_picture
+from pictures import Line, frequency_picture, learning_curves, line_picture, violin_picture
 
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.report.compare import Table, compare
 from plant_plugin.report.formats import GAINS, explanation, gains, markdown_rows, published_lines
-from plant_plugin.report.pictures import frequency_picture, gains_picture
+from plant_plugin.report.pictures import gains_picture
 from plant_plugin.report.published import Published
 from plant_plugin.report.systems import System
 

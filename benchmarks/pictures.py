@@ -1,4 +1,4 @@
-"""Pictures of experiments: lines, violins and learning curves."""
+"""Pictures of experiments: lines, violins, learning curves and F1 by frequency."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plant_plugin.errors import DataError
+from plant_plugin.evaluation import names
 from plant_plugin.files import atomic_write
-from plant_plugin.report.pictures import COLOURS, add_legend, draw_line, panels, rendered
+from plant_plugin.report.pictures import COLOURS, panels, rendered
+from plant_plugin.report.systems import System
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure
 
+MARKERS = "osD^vPX"  # for print without colour
 MANY = 5  # more names than this do not fit beside each other
 
 
@@ -72,6 +77,60 @@ def line_picture(
             axes.locator_params(axis="x", integer=True)
     add_legend(figure, shown)
     return figure
+
+
+def frequency_picture(
+    systems: Sequence[System],
+    *,
+    title: str = "F1 of labels by how often the training split has them",
+) -> Figure | None:
+    """Draw the mean F1 of labels, ± deviation over seeds, by how often the training split has them.
+
+    There is no picture without bins.
+    """
+    metrics = {label_bin: f"Macro-F1-present@macro:{label_bin}" for label_bin in names.BINS}
+    bins = [label_bin for label_bin, metric in metrics.items() if any(system.values(metric) for system in systems)]
+    if not bins:
+        return None
+    figure, (axes,) = panels(title, [("training documents with the label", "mean F1 of labels in the test split (%)")])
+    shown: dict[str, ErrorbarContainer] = {}
+    for system in systems:
+        groups = [(place, values) for place, b in enumerate(bins) if (values := system.values(metrics[b]))]
+        if groups:
+            points = [(float(place), 100 * statistics.fmean(values)) for place, values in groups]
+            deviations = [100 * statistics.stdev(values) if len(values) > 1 else 0.0 for _, values in groups]
+            shown[system.name] = draw_line(axes, len(shown), system.name, points, deviations)
+    axes.set_xticks(range(len(bins)), bins)
+    add_legend(figure, shown)
+    return figure
+
+
+def draw_line(
+    axes: Axes,
+    number: int,
+    name: str,
+    points: Sequence[tuple[float, float]],
+    deviations: Sequence[float] | None = None,
+    *,
+    dashed: bool = False,
+) -> ErrorbarContainer:
+    """Draw a line through points (x, y), with bars of twice the deviation; its number chooses colour and marker.
+
+    Returns:
+        What a legend shows of it.
+    """
+    return axes.errorbar(
+        [x for x, _ in points], [y for _, y in points], yerr=deviations, label=name,
+        color=COLOURS[number % len(COLOURS)], capsize=3, linestyle="--" if dashed else "-",
+        marker=MARKERS[number % len(MARKERS)], markersize=5, markevery=max(1, len(points) // 12),
+    )  # fmt: skip
+
+
+def add_legend(figure: Figure, shown: Mapping[str, ErrorbarContainer]) -> None:
+    """Add a legend below the panels, where there is more than one line."""
+    if len(shown) > 1:
+        handles: Any = shown.values()  # matplotlib's types know one kind of them only
+        figure.legend(handles, shown.keys(), frameon=False, loc="outside lower center", ncols=min(4, len(shown)))
 
 
 def violin_picture(groups: Mapping[str, Sequence[float]], *, title: str, x: str, y: str) -> Figure:

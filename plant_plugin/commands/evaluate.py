@@ -199,7 +199,7 @@ def compare(
         text = FORMATS[out.suffix](table)
         if out.suffix == ".html":
             try:
-                text = page(table, svg_of_comparison(systems, table))
+                text = page(table, svg_of_comparison(table))
             except MissingExtraError as error:
                 click.echo(f"Note: the page has no pictures: {error.format_message()}", err=True)
         write_text(out, text)

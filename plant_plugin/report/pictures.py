@@ -1,26 +1,21 @@
-"""Pictures of a comparison with matplotlib: gains, and F1 by frequency."""
+"""The picture of a comparison with matplotlib: gains with their intervals."""
 
 from __future__ import annotations
 
 import io
 import re
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from plant_plugin.errors import needs_extra
-from plant_plugin.evaluation import names
 from plant_plugin.report.compare import Table
-from plant_plugin.report.systems import System
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart by colour-blind readers; markers for print without colour.
+# Okabe and Ito's colours, told apart by colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = "osD^vPX"
 MOST_PANELS = 4
 STYLE: Any = {"svg.hashsalt": "plant", "svg.fonttype": "path", "font.size": 11}  # the same file every time
 HASHED = re.compile(r"\b([mp])[0-9a-f]{10}\b")  # names of markers and clipping paths
@@ -51,46 +46,15 @@ def gains_picture(table: Table, metrics: Sequence[str]) -> Figure | None:
     return figure
 
 
-def frequency_picture(
-    systems: Sequence[System],
-    *,
-    title: str = "F1 of labels by how often the training split has them",
-) -> Figure | None:
-    """Draw the mean F1 of labels, ± deviation over seeds, by how often the training split has them.
-
-    There is no picture without bins.
-    """
-    metrics = {label_bin: f"Macro-F1-present@macro:{label_bin}" for label_bin in names.BINS}
-    bins = [label_bin for label_bin, metric in metrics.items() if any(system.values(metric) for system in systems)]
-    if not bins:
-        return None
-    figure, (axes,) = panels(title, [("training documents with the label", "mean F1 of labels in the test split (%)")])
-    shown: dict[str, ErrorbarContainer] = {}
-    for system in systems:
-        groups = [(place, values) for place, b in enumerate(bins) if (values := system.values(metrics[b]))]
-        if groups:
-            points = [(float(place), 100 * statistics.fmean(values)) for place, values in groups]
-            deviations = [100 * statistics.stdev(values) if len(values) > 1 else 0.0 for _, values in groups]
-            shown[system.name] = draw_line(axes, len(shown), system.name, points, deviations)
-    axes.set_xticks(range(len(bins)), bins)
-    add_legend(figure, shown)
-    return figure
-
-
-def svg_of_comparison(systems: Sequence[System], table: Table) -> dict[str, bytes]:
-    """Return caption -> SVG of the pictures that a comparison allows: gains, F1 by frequency.
+def svg_of_comparison(table: Table) -> dict[str, bytes]:
+    """Return caption -> SVG of the gains, empty where nothing was tested.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    figures = {
-        "Gain over the baseline. The bar is the 95 % interval of the paired bootstrap.": gains_picture(
-            table, table.metrics[:MOST_PANELS]
-        ),
-        "Mean F1 of the labels of the test split, by how many training documents have them; bars: deviation over "
-        "seeds. Thresholds tuned on validation for macro-F1.": frequency_picture(systems),
-    }
-    return {caption: rendered(figure, "svg") for caption, figure in figures.items() if figure is not None}
+    figure = gains_picture(table, table.metrics[:MOST_PANELS])
+    caption = "Gain over the baseline. The bar is the 95 % interval of the paired bootstrap."
+    return {} if figure is None else {caption: rendered(figure, "svg")}
 
 
 def rendered(figure: Figure, kind: str) -> bytes:
@@ -129,31 +93,3 @@ def panels(title: str, labels: Sequence[tuple[str, str]], height: float = 4.5) -
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(title, x=0.01, ha="left", fontsize=12)
     return figure, columns
-
-
-def draw_line(
-    axes: Axes,
-    number: int,
-    name: str,
-    points: Sequence[tuple[float, float]],
-    deviations: Sequence[float] | None = None,
-    *,
-    dashed: bool = False,
-) -> ErrorbarContainer:
-    """Draw a line through points (x, y), with bars of twice the deviation; its number chooses colour and marker.
-
-    Returns:
-        What a legend shows of it.
-    """
-    return axes.errorbar(
-        [x for x, _ in points], [y for _, y in points], yerr=deviations, label=name,
-        color=COLOURS[number % len(COLOURS)], capsize=3, linestyle="--" if dashed else "-",
-        marker=MARKERS[number % len(MARKERS)], markersize=5, markevery=max(1, len(points) // 12),
-    )  # fmt: skip
-
-
-def add_legend(figure: Figure, shown: Mapping[str, ErrorbarContainer]) -> None:
-    """Add a legend below the panels, where there is more than one line."""
-    if len(shown) > 1:
-        handles: Any = shown.values()  # matplotlib's types know one kind of them only
-        figure.legend(handles, shown.keys(), frameon=False, loc="outside lower center", ncols=min(4, len(shown)))

@@ -8,13 +8,28 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from pictures import Line, learning_curves, line_picture, save_picture, violin_picture
+from pictures import Line, frequency_picture, learning_curves, line_picture, save_picture, violin_picture
 
 from plant_plugin.errors import DataError
+from plant_plugin.report.systems import System
+
+BINNED = {"Macro-F1-present@macro:1-5": 0.1, "Macro-F1-present@macro:>500": 0.7, "P@1": 0.9}
+
+
+def systems() -> list[System]:
+    other = {**BINNED, "Macro-F1-present@macro:1-5": 0.3}
+    return [System("a", [{"metrics": BINNED}, {"metrics": other}]), System("none", [{"metrics": {"P@1": 0.5}}])]
 
 
 def points(figure, panel: int = 0) -> dict[str, list[tuple[float, float]]]:
     return {c.get_label(): [tuple(p) for p in c.lines[0].get_xydata()] for c in figure.axes[panel].containers}
+
+
+def test_frequency_in_percent_mean_over_seeds_without_empty_bins() -> None:
+    figure = frequency_picture(systems())
+    assert points(figure)["a"] == [pytest.approx((0, 20.0)), pytest.approx((1, 70.0))]
+    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["1-5", ">500"]
+    assert frequency_picture(systems()[1:]) is None
 
 
 def test_lines_pass_through_their_points() -> None:

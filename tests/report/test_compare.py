@@ -442,7 +442,7 @@ def test_the_command_prints_or_writes(results: Path) -> None:
     written = invoke(*call, *(argument for out in outs for argument in ("--out", str(out))))
     assert written.exit_code == 0, written.output
     assert outs[0].read_text() == printed.output
-    assert outs[3].read_text().count("data:image/svg+xml") == 2  # gains, F1 by frequency
+    assert outs[3].read_text().count("data:image/svg+xml") == 1  # gains
     assert json.loads(outs[4].read_text())["published"] is None
 
 
