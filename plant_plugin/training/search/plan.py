@@ -45,7 +45,7 @@ class SearchPlan:
 
     @property
     def mode(self) -> str:
-        """Whether ``val_metric`` is to be high or low."""
+        """Tell whether ``val_metric`` is to be high (``max``) or low (``min``)."""
         return "min" if self.base.val_metric == "Loss" else "max"
 
     def configuration(self, drawn: Keys) -> Keys:
@@ -88,10 +88,10 @@ def plan_search(path_or_name: str | Path | None, overrides: Keys | None = None) 
 
 def _options(values: Keys, problems: Problems) -> Search:
     """Take the keys of the search out of the configuration."""
-    given = {name: values.pop(name) for name in SEARCH_OPTIONS if name in values}
-    if isinstance(given.get("scheduler"), dict):
-        given["scheduler"] = asdict(read_section(Asha, given["scheduler"], problems, "scheduler."))
-    options = read_section(Search, given, problems)
+    chosen = {name: values.pop(name) for name in SEARCH_OPTIONS if name in values}
+    if isinstance(chosen.get("scheduler"), dict):
+        chosen["scheduler"] = asdict(read_section(Asha, chosen["scheduler"], problems, "scheduler."))
+    options = read_section(Search, chosen, problems)
     with needs_extra("search"):
         import_module(PACKAGES.get(options.search_alg or "", "ray"))
     if options.no_retrain and options.scheduler is not None:
