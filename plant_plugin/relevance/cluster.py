@@ -50,6 +50,6 @@ def cluster(address: str | None = None, cores: int | None = None) -> Iterator[st
                 ray.init(address, **options)
             except Exception as error:  # of many kinds, in Ray's own processes
                 what = f"Ray does not start, or no cluster answers ({type(error).__name__})"
-                fix = "start one by `ray start --head`; ray.init() in Python says more"
+                fix = "start one by `ray start --head`; where it wants a token, set RAY_AUTH_MODE=token"
                 raise PlantError(what, where=address, fix=fix) from error
         yield temporary

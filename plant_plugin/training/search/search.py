@@ -104,14 +104,14 @@ def search(plan: SearchPlan, *, silent: bool = False) -> Result:
             if base.test_file is None:
                 return {}
             changes |= {"eval": True, "checkpoint_path": str(folder / TRIALS / best["trial"])}
-        config = load_config(folder / BEST, changes)
-        # This search has written the model that may be tested.
+        config = load_config(folder / BEST, changes)  # `eval` is of a model that this search has written: trusted
         return run(replace(config, trust_code=config.eval, run_name="best", checkpoint_dir=folder / "best"))
 
 
 def run_trials(plan: SearchPlan, folder: Path, say: Callable[[str], None]) -> list[Keys]:
     """Run all trials, each in a folder of its number, and return their rows of the table, the best first."""
-    os.environ["TUNE_DISABLE_SIGINT_HANDLER"] = "1"  # Ctrl-C ends the search, not only its trials
+    # Ctrl-C ends the search and not only its trials; Ray prints nothing.
+    os.environ.update(TUNE_DISABLE_SIGINT_HANDLER="1", RAY_AIR_NEW_OUTPUT="0")
     options, base, names, table = plan.options, plan.base, dict[str, str](), Table(plan, folder, say)
     with cluster(cores=usable_cores()):
         machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
