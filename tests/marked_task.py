@@ -44,8 +44,8 @@ def write_marked_splits(folder: Path) -> None:
 
 
 def marked_config(folder: Path, **changes: Any) -> Config:
-    """As :func:`made_config`, with evidence of all splits."""
-    files = {"training": "train", "val": "valid", "test": "test"}
+    """As :func:`made_config`, with evidence of training and validation documents."""
+    files = {"training": "train", "val": "valid"}
     given: dict[str, Any] = {
         f"evidence__{key}_file": str(folder / f"{name}_evidence.tsv") for key, name in files.items()
     }

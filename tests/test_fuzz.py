@@ -31,7 +31,7 @@ VALUES: tuple[Any, ...] = (
 KEYS = (
     *sorted(OPTIONS.keys() - OUTWARD),
     *(f"{block}.{field.name}" for block in BLOCKS for field in dataclasses.fields(BLOCKS[block])),
-    *(f"network_config.{name}" for name in (*NETWORK, "planted_prior", "prior_strength", "embed_dropout", "nonsense")),
+    *(f"network_config.{name}" for name in (*NETWORK, "planted_prior", "embed_dropout", "nonsense")),
     *BLOCKS, "network_config", "scheduler_config", "nonsense",
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Peak memory of a training step against the length of a document, with and without ``gradient_tokens``.
+"""Peak memory of a training step against the length of a document.
 
     OMP_NUM_THREADS=1 python benchmarks/speed/long_documents.py
 
@@ -25,11 +25,10 @@ from backbones import HEAD, resident
 
 TABLE = Path(__file__).resolve().parents[1] / "tables" / "long_documents.md"
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
-LABELS, CHOSEN, WORDS, LAST, WINDOW = 200, 50, 1000, 1024, 512
+LABELS, CHOSEN, WORDS, WINDOW = 200, 50, 1000, 512
 WAYS = {
     "BiGRU": {"encoder": "bigru"},
     "BERT in windows": {"lm_window": WINDOW},
-    f"BERT in windows, last {LAST:,}": {"lm_window": WINDOW, "gradient_tokens": LAST},
 }
 
 
@@ -91,8 +90,7 @@ def main() -> None:
         lines.append(f"| {tokens:,} | {' | '.join(f'{found[way, tokens]:.0f}' for way in WAYS)} |")
     head = (
         "# Memory against length\n\nWritten by `python benchmarks/speed/long_documents.py`: megabytes that two "
-        "training steps of\nPLANT on one document add at their highest, on a processor; with `gradient_tokens` in the "
-        "columns named\n`last`. What still grows there are the states that the label attention reads.\n\n"
+        "training steps of\nPLANT on one document add at their highest, on a processor.\n\n"
     )
     TABLE.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))

@@ -100,7 +100,7 @@ def of_plant() -> tuple[nn.Module, Any, Loss]:
     options = {"encoder": "cnn", "hidden_size": WIDTH, "filter_sizes": [9], "num_heads": 1}
     network = construct("PLANT", LABELS, vectors(), options)
     batches, stage2 = ours(True), Stage2Options(hard_negatives=200)
-    settings: Any = SimpleNamespace(epochs=1, patience=1, batch_size=BATCH, learning_rate=0.003, max_skipped_steps=0)
+    settings: Any = SimpleNamespace(epochs=1, patience=1, batch_size=BATCH, learning_rate=0.003)
     stage = Stage2(network, stage2, settings, batches, None)
     return network, batches, lambda batch: stage._loss(network.encode(batch), Candidates.of(batch, LABELS))
 

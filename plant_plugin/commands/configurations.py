@@ -14,22 +14,26 @@ from plant_plugin.commands.flags import ConfigCommand, overrides_from
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.commands.shared import json_option, registry_option
 from plant_plugin.config import registry
+from plant_plugin.config.listing import keys
 from plant_plugin.config.methods import MEASURED, data_sets, methods, named_parts, read_packaged
 from plant_plugin.config.sections import FIELDS
 from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError
 from plant_plugin.files import write_text
 
-CONFIGURATIONS = "configurations"
+CONFIGURATIONS, KEYS = "configurations", "keys"
 COMMENT = re.compile(r"\s(# .*)$")
 
 
 @click.command("list")
-@click.argument("kind", required=False, type=click.Choice([*registry.KINDS, CONFIGURATIONS]))
+@click.argument("kind", required=False, type=click.Choice([*registry.KINDS, CONFIGURATIONS, KEYS]))
 @json_option
 @registry_option
 def list_entries(kind: str | None, as_json: bool) -> None:
-    """Show networks, strategies, losses, readers, metrics, linear techniques and packaged configurations."""
+    """Show networks, strategies, losses, readers, metrics, linear techniques, configurations, or all their keys."""
+    if kind == KEYS:
+        _list_keys(as_json)
+        return
     shown = [kind] if kind else [*registry.KINDS, CONFIGURATIONS]
     if as_json:
         click.echo(json_text({heading: _rows(heading) for heading in shown}))
@@ -42,6 +46,23 @@ def list_entries(kind: str | None, as_json: bool) -> None:
             click.echo(f"  {name:<{width}}  {text}")
         if heading != shown[-1]:
             click.echo()
+
+
+def _list_keys(as_json: bool) -> None:
+    """Print every key, with what it takes, its default and who reads it, by groups or as JSON."""
+    found = [(key, None if key.default is registry.REQUIRED else key.default) for key in keys()]
+    if as_json:
+        click.echo(json_text([{**key._asdict(), "default": default} for key, default in found]))
+        return
+    group = ""
+    for key, default in found:
+        if key.group != group:
+            click.secho(f"{chr(10) if group else ''}{key.group}", bold=True)
+            group = key.group
+        shown = "" if key.default is registry.REQUIRED else f", default {_spelled(default)}"
+        used = f" [{', '.join(key.used)}]" if key.used else ""
+        click.echo(f"  {key.name} ({key.wanted}{shown}): {key.sentence}{used}")
+    click.echo(f"{len(found)} keys")
 
 
 def _rows(kind: str) -> dict[str, str]:

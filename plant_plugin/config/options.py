@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
-from plant_plugin.config.values import AtLeast0, AtLeast1, NotNegative, Number, Positive, Share, Text, Truth, key
+from plant_plugin.config.values import AtLeast0, AtLeast1, NotNegative, Positive, Share, Text, Truth, key
 
 NO_NAMES = "none"
 NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
@@ -61,29 +61,17 @@ class StageOptions(Block):
 
     epochs: AtLeast1 | None = key(None, "null: the top-level epochs")
     patience: AtLeast0 | None = key(None, "null: the top-level patience")
-    batch_size: AtLeast1 | None = key(None, "per step, before accumulation; null: the top-level batch_size")
-    batch_tokens: AtLeast1 | None = key(None, "token positions a step, in place of batch_size")
     accumulate: AtLeast1 = key(1, "batches added up before one optimiser step")
     learning_rate: Positive | None = key(None, "null: the top-level learning_rate")
     encoder_learning_rate: NotNegative | None = key(None, "null: this stage's learning rate; 0: the encoder stays")
-    schedule: Literal["cosine", "constant", "slanted_triangular", "one_cycle"] = key(
-        "cosine", "cosine decays to zero, no restarts; the last two climb first, to a tenth and a quarter of the steps"
-    )
-    warmup: Share = key(0.0, "share of the steps that climb linearly from zero")
     clip_norm: Positive | None = key(1.0, "gradient norm; null: no clipping")
-    planted_learning_rate: NotNegative | None = key(None, "of what stage 1 plants; null: this stage's learning rate")
-    rate_decay: Positive | None = key(
-        None, "each layer of the encoder learns so many times slower than what is above it; null: one rate"
-    )
-    unfreeze_every: AtLeast1 | None = key(
-        None, "epochs after which one more layer of the encoder trains, from the top; null: all from the start"
-    )
 
 
 @dataclass(frozen=True)
 class Stage1Options(StageOptions):
     """Attention as a learning-to-rank module (method §3)."""
 
+    batch_size: AtLeast1 | None = key(None, "per step, before accumulation; null: the top-level batch_size")
     loss: Text = key("lambda_rank", "what ranks a document's tokens: see `plant list losses`")
     k: AtLeast1 = key(1000, "tokens of a document that form pairs, per label")
     score: Literal["logit", "probability"] = key("logit", "what is ranked")
@@ -98,6 +86,17 @@ class Stage2Options(StageOptions):
     """End to end (method §4)."""
 
     epochs: AtLeast0 | None = key(None, "null: the top-level epochs; 0: the network stays as stage 1 leaves it")
+    schedule: Literal["cosine", "constant", "slanted_triangular", "one_cycle"] = key(
+        "cosine", "cosine decays to zero, no restarts; the last two climb first, to a tenth and a quarter of the steps"
+    )
+    warmup: Share = key(0.0, "share of the steps that climb linearly from zero")
+    planted_learning_rate: NotNegative | None = key(None, "of what stage 1 plants; null: this stage's learning rate")
+    rate_decay: Positive | None = key(
+        None, "each layer of the encoder learns so many times slower than what is above it; null: one rate"
+    )
+    unfreeze_every: AtLeast1 | None = key(
+        None, "epochs after which one more layer of the encoder trains, from the top; null: all from the start"
+    )
     loss: Text = key("focal", "of each label's logit: focal, bce, asymmetric, or another of `plant list losses`")
     # The asymmetric loss's paper has 4, and no smoothing.
     gamma: NotNegative = key(2.0, "of the focal loss; of negatives in the asymmetric one")
@@ -128,12 +127,10 @@ class PlantedScoresOptions(Block):
     )
     lead: AtLeast0 = key(0, "the first words of a text, which count more; 0: all count the same")
     top: AtLeast1 = key(2000, "weights kept per label; solved from tens of thousands of documents it wants 10000")
-    adjustment: NotNegative | None = key(None, "τ, for rare labels; null: the best val_metric of the linear scores")
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
     weight: NotNegative | None = key(None, "γ, beside the network's logits; null: chosen on validation documents")
     names: Text | None = key(None, "of labels: icd9, icd10, a file or none; null: label_names.tsv beside training_file")
     name_weight: NotNegative | None = key(None, "ν of the names' words; null: the best with γ; 0: names are not read")
-    offset: Number | None = key(None, "taken off every logit; null: the threshold of micro-F1 is probability 0.5")
     # 1 and 0 without evidence
     linear_weight: NotNegative | None = key(None, "λ, of linear scores beside phrases; null: best val_metric")
     sentence_weight: NotNegative | None = key(None, "σ, of sentences beside phrases; null: best val_metric")
@@ -157,7 +154,6 @@ class EvidenceOptions(Block):
 
     training_file: Text | None = key(None, "spans of the training documents")
     val_file: Text | None = key(None, "of the validation documents: trained on only where they are, with refit")
-    test_file: Text | None = key(None, "of the test documents: never trained on")
     mine: Truth = key(
         False, "without a training_file: runs of words that go with a label take the place of coders' phrases"
     )

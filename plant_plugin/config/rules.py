@@ -29,13 +29,12 @@ SCHEDULER = "ReduceLROnPlateau"  # the only one that LibMultiLabel knows
 NOT_READ_BY_PLANT = {
     "init_weight": "its weights are drawn as the method says",
     "loss_function": "stage1.loss and stage2.loss choose the losses",
-    "lr_scheduler": "stage1.schedule and stage2.schedule choose the schedules",
-    "scheduler_config": "stage1.schedule and stage2.schedule choose the schedules",
+    "lr_scheduler": "stage2.schedule chooses the schedule",
+    "scheduler_config": "stage2.schedule chooses the schedule",
 }
 CLIMBING = ("slanted_triangular", "one_cycle")
 READ_BY_PLANT_ONLY = (
-    "strategy", "precision", "kernels", "checkpoint_every", "max_skipped_steps", "logger", "devices", "num_nodes",
-    "go_on_from", "new_documents", "waiting_documents",
+    "strategy", "precision", "kernels", "checkpoint_every", "logger", "devices",
 )  # fmt: skip
 
 
@@ -101,7 +100,7 @@ def _check_numbers(settings: Settings, problems: Problems) -> None:
             problems.add(key, f"has to be a share from 0 to 1 or a whole number, not {value}")
         elif value == 0 and key != "val_size":
             problems.add(key, "has to be above 0: no batch would be left", "leave it out, or give a share or a number")
-    if settings.stage2.epochs == 0 and settings.strategy == "end_to_end" and settings.go_on_from is None:
+    if settings.stage2.epochs == 0 and settings.strategy == "end_to_end":
         problems.add("stage2.epochs", "0 would leave the network as drawn", "say strategy: plant")
 
 
@@ -131,14 +130,14 @@ def _check_shortlist(settings: Settings, problems: Problems) -> None:
         problems.add("shortlist.size", "there are no validation documents to choose it on", fix, value=size)
     if settings.shortlist.rows == "touched":
         able = settings.model_name == "PLANT" and settings.optimizer in ("adam", "adamw")
-        if not able or settings.devices != 1 or settings.num_nodes != 1:
+        if not able or settings.devices != 1:
             fix = "leave it out, or take PLANT, adam or adamw, and one device"
             problems.add("shortlist.rows", "only PLANT with Adam on one device can", fix, value="touched")
 
 
 def _check_evidence(settings: Settings, network: Entry | None, problems: Problems) -> None:
     evidence = settings.evidence
-    for key in DATA_KEYS:
+    for key in DATA_KEYS[:2]:  # evidence of test documents lies beside them, and no training reads it
         name = getattr(evidence, key)
         if _check_file(f"evidence.{key}", name, problems) and getattr(settings, key) is None:
             problems.add(f"evidence.{key}", "there are no documents that it could be of", f"give {key}", value=name)
@@ -262,8 +261,6 @@ def _check_files(settings: Settings, problems: Problems) -> None:
     start, resume = settings.checkpoint_path, settings.resume
     if start is not None and not os.path.exists(start):
         problems.add("checkpoint_path", "no such file or folder", PATH_FIX, value=start)
-    if settings.go_on_from is not None and not os.path.isdir(settings.go_on_from):
-        problems.add("go_on_from", "no such folder", PATH_FIX, value=settings.go_on_from)
     if resume not in (None, AUTO) and not os.path.isdir(resume):
         problems.add("resume", "no such folder", PATH_FIX, value=resume)
 
@@ -308,9 +305,9 @@ def _check_stages(settings: Settings, network: Entry | None, problems: Problems)
         for name in network.stage1_unread:
             if getattr(settings.stage1, name) != getattr(Stage1Options(), name):
                 problems.add(f"stage1.{name}", f"stage 1 of {network.name} does not read it", "leave it out")
-    for name, stage in (("stage1", settings.stage1), ("stage2", settings.stage2)):
-        if stage.warmup and stage.schedule in CLIMBING:
-            problems.add(f"{name}.warmup", f"{stage.schedule} climbs by itself", "leave it out")
+    stage2 = settings.stage2
+    if stage2.warmup and stage2.schedule in CLIMBING:
+        problems.add("stage2.warmup", f"{stage2.schedule} climbs by itself", "leave it out")
 
 
 def _check_refit(settings: Settings, network: Entry | None, problems: Problems) -> None:
@@ -366,7 +363,3 @@ def _check_network(settings: Settings, network: Entry, problems: Problems) -> No
         problems.add("lr_scheduler", "LibMultiLabel knows no other than " + SCHEDULER, value=settings.lr_scheduler)
     elif settings.lr_scheduler and settings.scheduler_config is None:
         problems.add("scheduler_config", f"{SCHEDULER} needs its arguments", "e.g. {factor: 0.9, patience: 3}")
-    reads_words = "lm_weight" not in settings.network_config
-    if reads_words and settings.embed_file is None and settings.checkpoint_path is None and settings.resume is None:
-        fix = "give a file of word vectors (`plant embeddings TRAIN --out FILE` makes one) or a GloVe name"
-        problems.add("embed_file", f"{network.name} needs word vectors", fix)

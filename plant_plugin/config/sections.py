@@ -129,18 +129,6 @@ class Training:
     scheduler_config: Values | None = key(None, "An argument of lr_scheduler.")
     patience: AtLeast0 = key(5, "Epochs without a better early_stopping_metric before training ends.")
     early_stopping_metric: Text | None = key(None, "What patience watches; val_metric unless given.")
-    go_on_from: Text | None = key(
-        None, "A run folder whose weights training goes on from, with more documents: `plant train --from`."
-    )
-    new_documents: AtLeast0 = key(
-        0, "With go_on_from: so many documents at the head of training_file are new to that run."
-    )
-    waiting_documents: AtLeast0 = key(
-        0, "With go_on_from: so many behind the new ones that its network has not read either."
-    )
-    replay: NotNegative = key(
-        1.0, "With go_on_from: documents known to that run that the network reads again for each new one."
-    )
     limit_train_batches: Number = key(1.0, "Share of the training batches to use, for trying things out.")
     limit_val_batches: Number = key(1.0, "Share of the validation batches to use.")
     limit_test_batches: Number = key(1.0, "Share of the test batches to use.")
@@ -195,18 +183,11 @@ class Plant:
     devices: AtLeast1 = key(
         1, "Devices of each machine, a process each; CPUs count by cores. Each takes batch_size documents."
     )
-    num_nodes: AtLeast1 = key(1, "Machines; more than one are started by torchrun.")
     registry: Text | None = aside(
         None, "A file of your own that adds networks, losses, readers, …: see `docs/your_network.md`."
     )
     allow_bad_lines: Truth = key(False, "Leave out lines that are not of the format instead of stopping.")
     resume: Text | None = aside(None, "A run folder to resume; auto: the newest unfinished run, else a new one.")
-    check_memory: Truth = aside(
-        True, "Take no more main memory than is free (Linux): else the system may end the run without a word."
-    )
-    max_skipped_steps: AtLeast0 = aside(
-        20, "Steps of a stage whose loss or gradient may be infinite until training ends."
-    )
     checkpoint_every: Text = aside("10m", "When the state to resume is written: 200 (steps), 10m (minutes) or epoch.")
     logger: Literal["csv", "tensorboard", "wandb"] = aside(
         "csv", "Where the numbers of training go besides logs.json and metrics.csv of the run."

@@ -55,7 +55,7 @@ class Batches:
     lengths in file order, so that a lack of memory shows at once; ``document`` holds its place in the split.
 
     Raises:
-        ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` or ``batch_tokens`` is below 1.
+        ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` is below 1.
     """
 
     arrays: TokenArrays  # of N documents
@@ -64,9 +64,6 @@ class Batches:
     pad_id: int
     shuffle: bool
     seed: int
-    # Instead of batch_size documents as many as fit into this many positions, padding included (one document at least):
-    # steps of even cost and memory, whatever the lengths.
-    batch_tokens: int | None = None
     states: FrozenStates | None = None
     marks: TokenMarks | None = None
     shortlist: npt.NDArray[np.int32] | None = None  # (N, S) labels, ascending
@@ -75,9 +72,8 @@ class Batches:
     def __post_init__(self) -> None:
         if len(self.arrays) != self.labels.shape[0]:
             raise ValueError(f"{len(self.arrays)} documents but {self.labels.shape[0]} rows of labels")
-        for name, size in (("batch_size", self.batch_size), ("batch_tokens", self.batch_tokens)):
-            if size is not None and size < 1:
-                raise ValueError(f"{name} must be at least 1, not {size}")
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, not {self.batch_size}")
         self.epoch, self.start = 0, 0
         self._part, self._parts = 0, 1
 
@@ -92,9 +88,9 @@ class Batches:
         return self
 
     def __len__(self) -> int:
-        """Count batches of this epoch and process; with ``batch_tokens`` another epoch has a few more or fewer."""
+        """Count batches of an epoch and process."""
         passed = len(self.arrays) if self.rows is None else len(self.rows)
-        whole = -(-passed // self.batch_size) if self.batch_tokens is None else len(self.order())
+        whole = -(-passed // self.batch_size)
         return -(-whole // self._parts)
 
     def set_epoch(self, epoch: int, start: int = 0) -> None:
@@ -115,30 +111,15 @@ class Batches:
         lengths = self.arrays.lengths
         rows = np.arange(len(lengths)) if self.rows is None else self.rows
         if not self.shuffle:
-            return self._batches_of(rows[np.argsort(-lengths[rows], kind="stable")], lengths)
+            return _cut(rows[np.argsort(-lengths[rows], kind="stable")], self.batch_size)
         random = np.random.default_rng([self.seed, self.epoch])
         mixed = rows[random.permutation(len(rows))]
-        size = self.batch_size
-        if self.batch_tokens is not None:
-            size = max(1, int(self.batch_tokens / max(1.0, lengths.mean()))) if len(lengths) else 1
         batches = [
             batch
-            for chunk in _cut(mixed, size * CHUNK_BATCHES)
-            for batch in self._batches_of(chunk[np.argsort(lengths[chunk], kind="stable")], lengths)
+            for chunk in _cut(mixed, self.batch_size * CHUNK_BATCHES)
+            for batch in _cut(chunk[np.argsort(lengths[chunk], kind="stable")], self.batch_size)
         ]
         return [batches[place] for place in random.permutation(len(batches))]
-
-    def _batches_of(self, order: Places, lengths: Places) -> list[Places]:
-        """Cut documents that are sorted by length into batches."""
-        if self.batch_tokens is None:
-            return _cut(order, self.batch_size)
-        starts, longest = [0], 0
-        for place, length in enumerate(lengths[order].tolist()):
-            longest = max(longest, length, 1)
-            if place > starts[-1] and longest * (place - starts[-1] + 1) > self.batch_tokens:
-                starts.append(place)
-                longest = max(length, 1)
-        return np.split(order, starts[1:]) if len(order) else []
 
     def positions(self, documents: Places) -> int:
         """Return B·T of a batch of these documents, padding included."""

@@ -32,7 +32,7 @@ DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
 DEMO = Path(__file__).with_name("made_up_notes")  # what examples/made_up_notes.py writes with its defaults, packed
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB its meaning
 FULL_NAMES = {"train": "training", "val": "validation", "test": "test"}
-FILES = {"train": "training_file", "val": "val_file", "test": "test_file"}  # also keys of the block `evidence`
+FILES = {"train": "training_file", "val": "val_file", "test": "test_file"}  # the first two also of the block `evidence`
 
 
 def label_hash(names: Sequence[str]) -> str:
@@ -166,7 +166,7 @@ def reader_of(source: str, settings: Settings) -> str:
 def _read_split(name: str, settings: Settings) -> Split:
     source = str(getattr(settings, FILES[name]))
     documents = read_documents(source, settings)
-    evidence_file = getattr(settings.evidence, FILES[name])
+    evidence_file = getattr(settings.evidence, FILES[name], None)
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)
     all_kept = name == "test" or not settings.remove_no_label_data

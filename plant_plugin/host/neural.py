@@ -31,6 +31,7 @@ from plant_plugin.host.checks import (
 from plant_plugin.host.scores import Scores, limited, sizes_and_hashes, sparse_truth
 from plant_plugin.host.vocabulary import Document, read_labels, read_word_vectors, saved_words
 from plant_plugin.networks.encoders import is_quicker_unpacked, unpacked
+from plant_plugin.prepare.embeddings import write_embeddings
 from plant_plugin.report.result import Scored, device_name, label_counts, labels_outside, write_predictions
 from plant_plugin.report.run import Run
 
@@ -44,6 +45,7 @@ MODEL_KEYS = ("model_name", "init_weight", "log_path", "learning_rate", "optimiz
               "loss_function", "silent", "save_k_predictions")  # fmt: skip
 LOADER_KEYS = ("max_seq_length", "data_workers", "add_special_tokens")
 
+WORD_VECTORS = "word_vectors.txt"  # by word2vec of the training texts, where the configuration names none
 CHOSEN = {"train": "best_model.ckpt", "level_0": "model_0.ckpt", "level_1": "model_1.ckpt"}
 
 
@@ -92,6 +94,10 @@ class NetworkBaseline:
         seen = self.datasets.get("train", []) + self.datasets.get("val", [])
         warn_changed_labels(self.corpus, (document["label"] for document in seen))
         settings.multiclass = is_multiclass_dataset(seen) if seen else False
+        if reads_words and settings.embed_file is None and settings.checkpoint_path is None:
+            out = Path(settings.checkpoint_dir, WORD_VECTORS)
+            write_embeddings(self.corpus.train.texts, out, min_count=settings.min_vocab_freq, seed=settings.seed or 1)
+            settings.embed_file = str(out)
 
     def build(self) -> None:
         """Make the model and its trainer."""

@@ -1,7 +1,7 @@
 """The arguments of the encoder ``awd_lstm`` and of the network ``PLANTL2R``; read without torch."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from plant_plugin.config.options import NetworkOptions
 from plant_plugin.config.values import AtLeast1, NotNegative, Positive, Share, Text, Truth
@@ -12,12 +12,12 @@ class AwdLstm(NetworkOptions):
     """An AWD-LSTM: one direction's states are as wide as its word embeddings."""
 
     hidden_size: AtLeast1 = 256  # of all layers but the last
-    num_layers: AtLeast1 = 2
+    num_layers: AtLeast1 = 2  # of a recurrent encoder
     directions: Literal["forward", "backward", "both"] = "forward"  # both: its states side by side
     word_dropout: Share = 0.0  # of the vocabulary
     embed_dropout: Share = 0.2  # of the embedded words
     weight_dropout: Share = 0.0  # of the hidden-to-hidden weights
-    encoder_dropout: Share = 0.0  # between recurrent layers
+    encoder_dropout: ClassVar[float] = 0.0  # between recurrent layers
     post_encoder_dropout: Share = 0.0  # of the states
     segment_tokens: AtLeast1 | None = None  # words that are read at once, the state carried on; None: all
     gradient_segments: AtLeast1 | None = None  # the last segments of a document, trained through; None: all
@@ -33,14 +33,14 @@ class PLANTL2R(AwdLstm):
     """The first PLANT; its authors' sizes, and of dropout half of what fast.ai's classifier has."""
 
     embed_dim: AtLeast1 = 400  # E of the word embeddings and of the states of one direction
-    hidden_size: AtLeast1 = 1152
-    num_layers: AtLeast1 = 3
+    hidden_size: AtLeast1 = 1152  # width of the states H, of both directions or all filters together
+    num_layers: AtLeast1 = 3  # of a recurrent encoder
     directions: Literal["forward", "backward", "both"] = "forward"  # both: two classifiers, probabilities averaged
-    word_dropout: Share = 0.02
-    embed_dropout: Share = 0.2
-    weight_dropout: Share = 0.1
-    encoder_dropout: Share = 0.1
-    post_encoder_dropout: Share = 0.2
+    word_dropout: Share = 0.02  # of the vocabulary
+    embed_dropout: Share = 0.2  # of the embedded words
+    weight_dropout: Share = 0.1  # of the hidden-to-hidden weights
+    encoder_dropout: ClassVar[float] = 0.1
+    post_encoder_dropout: Share = 0.2  # of the states
     segment_tokens: AtLeast1 | None = 72  # words of a segment, encoder and decoder carry their state on; None: one
     static: NotNegative = 1.0  # factor of the static planted attention; 0: there is none
     differentiable: Truth = True  # the ranker's attention, trained on

@@ -10,7 +10,6 @@ null``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +20,8 @@ from plant_plugin.networks.attention_head import INITIAL_SPREAD, HeadNetwork, La
 from plant_plugin.networks.backbone import EmbeddedWords, WordBackbone, read_options
 from plant_plugin.networks.backbone.words import Backbone
 from plant_plugin.networks.encoders import TanhConvolution, real_positions
+
+RESIDUAL_DROPOUT = 0.2  # of MultiResCNN's embedded words and of each residual block's output; its authors' value
 
 
 class LAAT(HeadNetwork):
@@ -115,39 +116,31 @@ class ResidualBlock(nn.Module):
 
 
 class ResidualFilters(nn.Module):
-    """For each width a convolution with tanh and its residual blocks; the outputs of all widths are joined.
+    """For each width a convolution with tanh and a residual block; the outputs of all widths are joined.
 
-    ``sizes`` are the channels between the residual blocks, from those of an embedded token, which the first convolution
-    keeps, to those of each width's output.
+    ``inputs`` are the channels of an embedded token, which the convolution keeps, ``outputs`` those of each width.
     """
 
-    def __init__(self, filter_sizes: Sequence[int], sizes: Sequence[int], dropout: float) -> None:
+    def __init__(self, filter_sizes: Sequence[int], inputs: int, outputs: int, dropout: float) -> None:
         super().__init__()
-        convolutions = [nn.Conv1d(sizes[0], sizes[0], width, padding="same") for width in filter_sizes]
+        convolutions = [nn.Conv1d(inputs, inputs, width, padding="same") for width in filter_sizes]
         for convolution in convolutions:
             nn.init.xavier_uniform_(convolution.weight)
         self.convolutions = nn.ModuleList(convolutions)
-        self.blocks = nn.ModuleList(
-            nn.ModuleList(ResidualBlock(before, after, width, dropout) for before, after in pairwise(sizes))
-            for width in filter_sizes
-        )
+        self.blocks = nn.ModuleList(ResidualBlock(inputs, outputs, width, dropout) for width in filter_sizes)
 
     def forward(self, embedded: Tensor, length: Tensor) -> Tensor:
         """Encode ``embedded`` (B, T, input_size), ``length`` (B,) positions of it real, to (B, T, H)."""
         real = real_positions(embedded, length)
         inside = real.unsqueeze(1)  # (B, 1, T)
         words = embedded.transpose(1, 2) * inside
-        outputs = []
-        for convolution, blocks in zip(self.convolutions, self.blocks, strict=True):
-            states = torch.tanh(convolution(words)) * inside
-            for block in blocks.children():
-                states = block(states, real)
-            outputs.append(states)
-        return torch.cat(outputs, dim=1).transpose(1, 2)
+        pairs = zip(self.convolutions, self.blocks, strict=True)
+        states = [block(torch.tanh(convolution(words)) * inside, real) for convolution, block in pairs]
+        return torch.cat(states, dim=1).transpose(1, 2)
 
 
 class MultiResCNN(HeadNetwork):
-    """Convolutions of several widths, each with residual blocks, under an attention vector of each label.
+    """Convolutions of several widths, each with a residual block, under an attention vector of each label.
 
     Convolutions, batch norms and attention do not read padding.
 
@@ -156,10 +149,10 @@ class MultiResCNN(HeadNetwork):
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
         settings, _ = read_options(options.MultiResCNN, network_config)
-        sizes = [embed_vecs.shape[1], *settings.inner_sizes, settings.num_filter_per_size]
-        encoder = ResidualFilters(settings.filter_sizes, sizes, settings.dropout)
+        sizes = embed_vecs.shape[1], settings.num_filter_per_size
+        encoder = ResidualFilters(settings.filter_sizes, *sizes, RESIDUAL_DROPOUT)
         width = len(settings.filter_sizes) * settings.num_filter_per_size
-        backbone = EmbeddedWords(encoder, width, embed_vecs, settings.dropout)
+        backbone = EmbeddedWords(encoder, width, embed_vecs, RESIDUAL_DROPOUT)
         super().__init__(backbone, convolution_head(width, num_classes, settings), settings)
 
 
@@ -171,13 +164,13 @@ class PlantedBiGRULWAN(HeadNetwork):
 
     def __init__(self, num_classes: int, embed_vecs: Tensor, **network_config: Value) -> None:
         settings, _ = read_options(options.PlantedBiGRULWAN, network_config)
-        backbone = _recurrent("bigru", embed_vecs, settings, settings.rnn_dim, settings.rnn_layers)
+        backbone = _recurrent("bigru", embed_vecs, settings, settings.rnn_dim)
         head = LabelwiseHead(settings.rnn_dim, num_classes, prior_strength=settings.strength)
         super().__init__(backbone, head, settings)
 
 
 def _recurrent(
-    kind: str, vectors: Tensor, settings: options.LAAT | options.PlantedBiGRULWAN, width: int, layers: int
+    kind: str, vectors: Tensor, settings: options.LAAT | options.PlantedBiGRULWAN, width: int, layers: int = 1
 ) -> WordBackbone:
-    dropouts = {name: getattr(settings, name) for name in ("embed_dropout", "encoder_dropout", "post_encoder_dropout")}
+    dropouts = {name: getattr(settings, name) for name in ("embed_dropout", "post_encoder_dropout")}
     return WordBackbone(kind, vectors, hidden_size=width, num_layers=layers, **dropouts)

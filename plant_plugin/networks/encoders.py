@@ -169,7 +169,6 @@ def word_encoder(
     hidden_size: int = 512,
     num_layers: int = 1,
     filter_sizes: Sequence[int] = (10,),
-    encoder_dropout: float = 0.0,
     post_encoder_dropout: float = 0.0,
 ) -> tuple[nn.Module, int]:
     """Return an encoder of embedded words (``cnn``, ``bigru`` or ``bilstm``) and its output size.
@@ -182,7 +181,6 @@ def word_encoder(
         hidden_size: Both directions together (as LibMultiLabel's ``rnn_dim``), or all filters together.
         num_layers: Layers of a recurrent encoder.
         filter_sizes: Widths of the ``cnn``, in tokens.
-        encoder_dropout: Dropout between recurrent layers, in [0, 1); without effect when there is one.
         post_encoder_dropout: Dropout of the output, in [0, 1).
 
     Raises:
@@ -193,9 +191,7 @@ def word_encoder(
         if hidden_size % 2:
             what = f"hidden_size {hidden_size} is odd, but it is shared by two directions"
             raise ConfigError(what, where="network_config: hidden_size", fix=evenly)
-        rnn = RECURRENT[kind](
-            input_size, hidden_size // 2, num_layers, batch_first=True, dropout=encoder_dropout, bidirectional=True
-        )
+        rnn = RECURRENT[kind](input_size, hidden_size // 2, num_layers, batch_first=True, bidirectional=True)
         return SameLengthRNN(Recurrent(rnn, post_encoder_dropout)), hidden_size
     if kind != "cnn":
         what = f"no encoder is called {kind!r}"

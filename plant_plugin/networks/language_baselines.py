@@ -38,21 +38,17 @@ class PLMICD(HeadNetwork):
 
 
 class CrossAttentionHead(AttentionHead):
-    """logit_l = w · LayerNorm(softmax(c_l · (W_k h_t) / scale) (W_v h_t + b_v)) + b, with one w for all labels.
+    """logit_l = w · LayerNorm(softmax(c_l · (W_k h_t)) (W_v h_t + b_v)) + b, with one w for all labels.
 
     The layer norm is between attention and output, so the output cannot be folded into the attention. The attended
-    values exist for one block of labels at a time, and the backward pass computes them again. The prior is added after
-    the division by the scale.
+    values exist for one block of labels at a time, and the backward pass computes them again.
 
     Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records,
-    section on PLM-CA; the authors' program for biases, scale and start values.
+    section on PLM-CA; the authors' program for biases and start values.
     """
 
-    def __init__(
-        self, hidden_size: int, num_labels: int, scale: float = 1.0, prior_strength: float | None = None
-    ) -> None:
+    def __init__(self, hidden_size: int, num_labels: int, prior_strength: float | None = None) -> None:
         super().__init__(num_labels, 1, prior_strength)
-        self.scale = scale
         self.label_embeddings = nn.Parameter(torch.empty(num_labels, hidden_size))
         self.key = nn.Linear(hidden_size, hidden_size, bias=False)
         self.value = nn.Linear(hidden_size, hidden_size)
@@ -67,7 +63,7 @@ class CrossAttentionHead(AttentionHead):
 
     @override
     def queries(self, labels: Tensor | None = None) -> Tensor:
-        return pick(self.label_embeddings, labels).unsqueeze(-2) / self.scale
+        return pick(self.label_embeddings, labels).unsqueeze(-2)
 
     @override
     def keys(self, states: Tensor) -> Tensor:
@@ -123,7 +119,7 @@ class PLMCA(HeadNetwork):
     def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **network_config: Value) -> None:
         settings, _ = read_options(options.PLMCA, network_config)
         backbone = _backbone(settings)
-        head = CrossAttentionHead(backbone.hidden_size, num_classes, settings.scale, settings.strength)
+        head = CrossAttentionHead(backbone.hidden_size, num_classes, settings.strength)
         super().__init__(backbone, head, settings)
 
 

@@ -12,8 +12,10 @@ from annotated_types import MinLen
 
 from plant_plugin.config import registry
 from plant_plugin.config.options import Block, Fault, NetworkOptions
-from plant_plugin.config.values import AtLeast0, AtLeast1, Number, Positive, Share, Text, Truth
+from plant_plugin.config.values import AtLeast1, Number, Share, Text, Truth
 from plant_plugin.errors import suggestion
+
+PRIOR_STRENGTH = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,22 +23,21 @@ class Prior(NetworkOptions):
     """Options of most networks: the planted prior (method §8), a logit that labels start from."""
 
     planted_prior: Literal["none", "additive"] = "none"  # additive: the relevance stays in the attention's scores
-    prior_strength: Number = 4.0  # start value of β, one per label and head
     # Of every label before training; None: about 0. Few of the labels that stage 2 trains on are true: the logit of
     # their share, −1.5 to −3, saves it from learning that first, through the states (Lin et al. 2017, section 3.3).
-    initial_logit: Number | None = None
+    initial_logit: Number | None = None  # logit of every label before training; None: about 0
 
     @property
     def strength(self) -> float | None:
-        """Start value of β; None: no prior."""
-        return self.prior_strength if self.planted_prior == "additive" else None
+        """Start value of β, one per label and head; None: no prior."""
+        return PRIOR_STRENGTH if self.planted_prior == "additive" else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Words(Prior):
     """A network that reads words."""
 
-    embed_dim: AtLeast1 = 100  # width of word embeddings where no `embed_file` gives them; read when they are drawn
+    embed_dim: AtLeast1 = 100  # width of word embeddings where no `embed_file` gives them
     embed_dropout: Share = 0.2  # of the embedded words
 
 
@@ -62,7 +63,8 @@ def unknown_encoder(name: str | None, *known: str) -> Iterator[Fault]:
 class Windows(Prior):
     """A network over windows of a language model."""
 
-    lm_weight: Text  # a Hugging Face encoder, by name or folder; the papers: RoBERTa-PM, trained on PubMed and MIMIC
+    # The papers: RoBERTa-PM, trained on PubMed and MIMIC.
+    lm_weight: Text  # a Hugging Face encoder, by name or folder
     lm_window: AtLeast1 = 128  # sub-words of it; the papers read at most 3072 (PLM-ICD) and 6000 (PLM-CA) a document
     lm_from_scratch: Truth = False  # draw the weights of its architecture instead of loading them
     post_encoder_dropout: Share = 0.0  # of the joined states; the authors have none
@@ -86,32 +88,26 @@ class PLANT(Words):
     """
 
     encoder: Text | None = None  # cnn, bigru, bilstm, or one of `plant list encoders`
-    # H of a word-level encoder: both directions, or all filters, together
-    hidden_size: AtLeast1 = 256
+    hidden_size: AtLeast1 = 256  # width of the states H, of both directions or all filters together
     num_layers: AtLeast1 = 1  # of a recurrent encoder
     filter_sizes: Sequence[AtLeast1] = (9,)  # widths of the cnn, in words
     # Queries learn √D times as fast and the matrices that all labels share a √H-th as fast, so that no part of the head
     # outruns the others. It decides the result of a few hundred steps without a prior. The paper has it off. Our
     # trainer reads it, LibMultiLabel's does not.
-    matched_rates: Truth = False
-    encoder_dropout: Share = 0.0  # between recurrent layers
+    matched_rates: Truth = False  # queries learn faster, shared matrices slower: no part outruns others
     post_encoder_dropout: Share = 0.2  # of the states
-    lm_weight: Text | None = None  # an encoder or decoder: a preset (`plant list backbones`), name, folder or GGUF file
+    lm_weight: Text | None = None  # an encoder or decoder: preset, name, folder or GGUF file
     lm_window: AtLeast1 | None = None  # sub-words of a window over long documents; None: what the model can take
-    lm_overlap: AtLeast0 | None = None  # sub-words that neighbouring windows share; None: an eighth of a window
     lm_from_scratch: Truth = False  # draw the weights of its architecture instead of loading them
     lm_frozen: Truth = False  # train only the head
     freeze_encoder: Truth = False  # train a layer over its states, which are computed once and kept in `cache_dir`
     # Of a language model that trains, instead of all rates in its configuration; None: those rates. On a CPU half of a
     # step goes into drawing random numbers: 0 trains twice as fast.
-    lm_dropout: Share | None = None
+    lm_dropout: Share | None = None  # of a language model that trains, in the place of its own rates
     quantization: Literal["none", "nf4", "int8"] = "none"  # of the language model's weights, which do not train then
     lora: LoraOptions | None = None  # train adapters in its place
-    gradient_checkpointing: Truth = False  # compute layers again in the backward pass: less memory, a third more time
+    gradient_checkpointing: Truth = False  # layers are computed twice: less memory, a third more time
     trust_remote_code: Truth = False  # run Python code that comes with the model
-    # Train a language model through the windows that hold so many last tokens of each document; earlier tokens are
-    # encoded without a gradient. The attention reads all states. None: train through all.
-    gradient_tokens: AtLeast1 | None = None
     num_heads: AtLeast1 = 8  # A, must divide H
     pool_size: AtLeast1 = 128  # P, at most H
 
@@ -139,9 +135,9 @@ class PLANT(Words):
 
 
 ENCODERS = ("cnn", "bigru", "bilstm")
-TRAINED = ("lora", "lm_dropout", "gradient_tokens")
+TRAINED = ("lora", "lm_dropout")
 FOR_LANGUAGE_MODELS = (
-    "lm_window", "lm_overlap", "lm_from_scratch", "lm_frozen", "quantization", "gradient_checkpointing",
+    "lm_window", "lm_from_scratch", "lm_frozen", "quantization", "gradient_checkpointing",
     "trust_remote_code", *TRAINED,
 )  # fmt: skip
 
@@ -151,10 +147,9 @@ class LAAT(OtherEncoder):
     """The label attention of LAAT; its authors' values."""
 
     hidden_size: AtLeast1 = 1024  # H of both directions together (the paper: 2 × 512; on MIMIC-III's top 50, 2 × 256)
-    num_layers: AtLeast1 = 1
+    num_layers: AtLeast1 = 1  # of a recurrent encoder
     projection_size: AtLeast1 = 512  # rows of W, the paper's d_a (256 on MIMIC-III's top 50)
-    embed_dropout: Share = 0.3
-    encoder_dropout: Share = 0.0  # between LSTM layers
+    embed_dropout: Share = 0.3  # of the embedded words
     post_encoder_dropout: Share = 0.0  # of the states; the authors have none
 
 
@@ -169,8 +164,6 @@ class PLMICD(Windows):
 class PLMCA(Windows):
     """PLM-CA."""
 
-    scale: Positive = 1.0  # divisor of the attention's scores; the authors' program: 1
-
 
 @dataclass(frozen=True, kw_only=True)
 class MultiResCNN(Prior):
@@ -178,9 +171,7 @@ class MultiResCNN(Prior):
 
     filter_sizes: Annotated[Sequence[AtLeast1], MinLen(1)] = (3, 5, 9, 15, 19, 25)  # widths in words
     num_filter_per_size: AtLeast1 = 50  # output channels of each width
-    inner_sizes: Sequence[AtLeast1] = ()  # output channels of residual blocks before the last one; the paper: none
-    embed_dim: AtLeast1 = 100  # as of the others
-    dropout: Share = 0.2  # of embedded words and of each residual block's output
+    embed_dim: AtLeast1 = 100  # width of word embeddings where no `embed_file` gives them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +179,7 @@ class PlantedCAML(OtherEncoder):
     """CAML as LibMultiLabel has it."""
 
     filter_sizes: Sequence[AtLeast1] = (10,)  # one width, in words
-    num_filter_per_size: AtLeast1 = 50  # H
+    num_filter_per_size: AtLeast1 = 50  # output channels, H
 
     def faults(self) -> Iterator[Fault]:
         """Yield a fault where there is not exactly one width."""
@@ -203,6 +194,4 @@ class PlantedBiGRULWAN(Words):
     """BiGRULWAN as LibMultiLabel has it."""
 
     rnn_dim: AtLeast1 = 512  # H of both directions together
-    rnn_layers: AtLeast1 = 1
-    encoder_dropout: Share = 0.0  # between recurrent layers
     post_encoder_dropout: Share = 0.0  # of the states

@@ -40,7 +40,7 @@ class PLANT(HeadNetwork):
 def _backbone(
     settings: options.PLANT, vectors: Tensor | None, build_encoder: BuildEncoder | None
 ) -> Backbone | HuggingFaceBackbone:
-    names = "hidden_size", "num_layers", "filter_sizes", "encoder_dropout", "post_encoder_dropout"
+    names = "hidden_size", "num_layers", "filter_sizes", "post_encoder_dropout"
     words: Keys = {name: getattr(settings, name) for name in names}
     if settings.lm_weight is None:
         if vectors is None:
@@ -50,7 +50,7 @@ def _backbone(
         return WordBackbone(str(settings.encoder), vectors, embed_dropout=settings.embed_dropout, **words)
     common: Keys = {
         "window": settings.lm_window,
-        "overlap": settings.lm_overlap,
+        "overlap": None,
         "from_scratch": settings.lm_from_scratch,
         "quantization": settings.quantization,
         "trust_remote_code": settings.trust_remote_code,
@@ -66,7 +66,6 @@ def _backbone(
         lora=settings.lora,
         frozen=settings.lm_frozen,
         gradient_checkpointing=settings.gradient_checkpointing,
-        gradient_tokens=settings.gradient_tokens,
         own_dropout=settings.lm_dropout,
         **common,
     )

@@ -62,12 +62,20 @@ def train_embeddings(
     Raises:
         DataError: The file cannot be read, or no word is in ``min_count`` documents.
     """
+    texts = read_any(source_path(str(train)), **reading).texts
+    return write_embeddings(texts, out, dim, min_count, epochs, seed)
+
+
+def write_embeddings(
+    texts: list[str], out: str | Path, dim: int = 100, min_count: int = 3, epochs: int | None = None, seed: int = 1
+) -> tuple[Path, Path]:
+    """Train word2vec on texts and write the two files; all is as in :func:`train_embeddings`."""
     from gensim.models import Word2Vec  # takes a second
 
-    texts = read_any(source_path(str(train)), **reading).texts
     words = sorted(WordTokens.build(texts, min_count).words[2:])  # without <pad> and <unk>
     if not words:
-        raise DataError(f"no word is in {min_count} documents", where=str(train), fix="choose a lower min_count")
+        fix = "choose a lower min_count"
+        raise DataError(f"no word is in {min_count} training documents", where=str(out), fix=fix)
     sentences = _Sentences(texts)
     passes = epochs or passes_for(sum(map(len, sentences)))
     model = Word2Vec(sentences, vector_size=dim, min_count=min_count, epochs=passes, seed=seed, workers=1, sg=0)

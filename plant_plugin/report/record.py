@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 from typing_extensions import Required, TypedDict
 
@@ -12,7 +13,10 @@ from plant_plugin.errors import CheckpointError
 from plant_plugin.files import read_json, write_json
 
 RUN_FILE = "run.json"
+FURTHER = "further.json"
+CHOSEN_WEIGHTS = "chosen_weights.json"
 FIRST_PASS = "first_pass"  # folder in a run's own: the first training of `refit`
+Content = TypeVar("Content")
 
 
 class RunRecord(TypedDict, total=False):
@@ -25,6 +29,42 @@ class RunRecord(TypedDict, total=False):
     skipped_steps: dict[str, int]  # by stage
     best_epochs: dict[str, int]  # by stage, from 1: whose weights it has kept
     weights: dict[str, str]  # by stage: SHA-256 of its file, where that was written
+
+
+class Further(TypedDict):
+    """The content of ``further.json``: what the training of a run adds to that of a run before."""
+
+    folder: str  # of the run before
+    new: int  # documents at the head of the training file that are new to it
+    waiting: int  # so many after these that its network has not read either
+    reads: bool  # whether the network reads both now; otherwise it stays as it is
+
+
+class ChosenWeights(TypedDict):
+    """The content of ``chosen_weights.json``: what an earlier training chose where this one has no validation split."""
+
+    adjustment: float
+    offset: float
+
+
+def read_further(folder: Path) -> Further | None:
+    """Read ``further.json`` of a run; None where it begins anew."""
+    return _read(folder / FURTHER, Further)
+
+
+def read_chosen_weights(folder: Path) -> ChosenWeights | None:
+    """Read ``chosen_weights.json`` of a run; None where it chooses them itself."""
+    return _read(folder / CHOSEN_WEIGHTS, ChosenWeights)
+
+
+def write_chosen_weights(folder: Path, weights: Mapping[str, float]) -> None:
+    """Write ``chosen_weights.json`` for the training that will be made in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / CHOSEN_WEIGHTS, {name: weights[name] for name in ChosenWeights.__annotations__})
+
+
+def _read(path: Path, kind: type[Content]) -> Content | None:
+    return read_json(path, kind, what="what a run begins with", fix="start a new run") if path.exists() else None
 
 
 def write_run_record(folder: Path, record: RunRecord) -> None:

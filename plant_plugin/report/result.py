@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 PER_DOCUMENT = "per_document.npz"  # beside result.json: what the tests of `plant compare` need
 LEFT_OUT = ("changed", "truncated", "planted_scores", "refit")  # of a result, where they are empty
-PATHS = ("_file", "_dir", "_path", "resume", "go_on_from", "registry")  # endings of keys that name files
+PATHS = ("_file", "_dir", "_path", "resume", "registry")  # endings of keys that name files
 # What can change a number. Read from package metadata: nothing is imported for it.
 PACKAGES = (
     "plant-plugin", "libmultilabel", "torch", "lightning", "torchmetrics", "transformers", "peft", "bitsandbytes",

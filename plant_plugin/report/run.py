@@ -17,7 +17,7 @@ from typing import Any
 from plant_plugin.errors import PlantError
 from plant_plugin.report.logs import LOGS
 from plant_plugin.report.metric_log import MetricLog
-from plant_plugin.report.record import FIRST_PASS, RUN_FILE
+from plant_plugin.report.record import FIRST_PASS, RUN_FILE, read_further
 from plant_plugin.report.run_folder import LOCK, SETTLED, unwritable
 
 SAMPLE_SECONDS = 0.2  # how often the resident memory is read while a phase runs
@@ -49,6 +49,7 @@ class Run:
 
     def __init__(self, folder: Path, *, silent: bool = False, tests: bool = True, writes: bool = True) -> None:
         self.folder, self.silent, self.tests = folder, silent, tests
+        self.further = read_further(folder)  # None: nothing comes before it
         self.resumed_from = folder  # what a user names to resume: its own, or that of the run that this is a pass of
         self.stop_after: dict[str, int] = {}  # epochs after which a stage ends before its schedule does
         self.time_s: dict[str, float] = {}

@@ -19,6 +19,7 @@ from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.report.record import Further
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of, first_before_others, in_first
 from plant_plugin.training.further import folder_before, load_grown
@@ -28,7 +29,7 @@ from plant_plugin.training.shortlist import shortlists_of
 
 
 @first_before_others()
-def build_network(documents: Encoded, settings: Settings) -> PlantableNetwork:
+def build_network(documents: Encoded, settings: Settings, further: Further | None = None) -> PlantableNetwork:
     """Build the configured network with fresh weights, or with those of a language model or a trained model."""
     name, options = _network_of(settings)
     vectors = None
@@ -41,8 +42,8 @@ def build_network(documents: Encoded, settings: Settings) -> PlantableNetwork:
     network.start(documents.hashes["vocabulary"])
     if settings.checkpoint_path:
         load_weights(_folder_of(settings.checkpoint_path), network, documents.hashes)
-    if settings.go_on_from:
-        load_grown(folder_before(settings), network, documents)
+    if further is not None:
+        load_grown(folder_before(further, settings), network, documents)
     return network
 
 

@@ -1,8 +1,8 @@
 """One run in several processes, a device each: their ranks, what they send each other, and how they are started.
 
 The first process reads and makes caches before the others do, keeps all scores that the metrics are computed from, and
-writes everything. They are started by this module on one machine (``devices``), by ``torchrun`` on several
-(``num_nodes``). What they send each other is pickled, but only between the processes of one run.
+writes everything. They are started by this module on one machine, by ``torchrun`` on several, whose environment says
+how many. What they send each other is pickled, but only between the processes of one run.
 """
 
 from __future__ import annotations
@@ -32,10 +32,6 @@ P = ParamSpec("P")
 
 PATIENCE = timedelta(hours=12)  # the others wait while the first computes the relevance and fits planted scores
 GRACE = 60.0  # seconds between the end of one process and the end of all; a busy machine needs some to notice it
-TORCHRUN = (
-    "on every machine: torchrun --nnodes {nodes} --nproc-per-node {devices} --rdzv-backend c10d --rdzv-endpoint "
-    "FIRST_MACHINE:29500 --no-python libmultilabel --config FILE --devices {devices} --num_nodes {nodes}"
-)
 
 
 def device_of(cpu: bool) -> torch.device:
@@ -51,6 +47,11 @@ def count() -> int:
 def rank() -> int:
     """Return the number of this process, from 0."""
     return dist.get_rank() if count() > 1 else 0
+
+
+def machines() -> int:
+    """Machines of this run, as ``torchrun`` has started it."""
+    return count() // int(os.environ.get("LOCAL_WORLD_SIZE", count()))
 
 
 def is_first() -> bool:
@@ -112,7 +113,9 @@ def together(work: Callable[[], T], settings: Settings, folder: Path) -> T:
         ConfigError: More devices than there are, or another number than ``torchrun`` started.
         PlantError: Another process ended before its time.
     """
-    _check(settings.devices, settings.num_nodes, settings.cpu)
+    _check(settings.devices, settings.cpu)
+    if settings.shortlist.rows == "touched":
+        raise ConfigError("only one device on one machine can", where="shortlist.rows", fix="leave out touched")
     if _launched():
         return _member(work, settings.cpu)
     from lightning.fabric.plugins.environments.lightning import find_free_network_port
@@ -146,21 +149,14 @@ def together(work: Callable[[], T], settings: Settings, folder: Path) -> T:
                 process.kill()
 
 
-def _check(devices: int, nodes: int, cpu: bool) -> None:
+def _check(devices: int, cpu: bool) -> None:
     """Compare what is asked for with what there is."""
     if _launched():
-        world = int(os.environ["WORLD_SIZE"])
+        world = os.environ["WORLD_SIZE"]
         local = int(os.environ.get("LOCAL_WORLD_SIZE", world))
-        if (devices, nodes) != (local, world // local):
-            raise ConfigError(
-                f"{world} processes were started, {local} on this machine, but devices is {devices} and num_nodes "
-                f"{nodes}",
-                where="devices",
-                fix=f"--devices {local} --num_nodes {world // local}, or other numbers for torchrun",
-            )
-    elif nodes > 1:
-        fix = TORCHRUN.format(nodes=nodes, devices=devices)
-        raise ConfigError("several machines have to be started by torchrun", where="num_nodes", fix=fix)
+        if devices != local:
+            what = f"{local} of {world} processes were started on this machine, but devices is {devices}"
+            raise ConfigError(what, where="devices", fix=f"--devices {local}, or another --nproc-per-node of torchrun")
     cuda = device_of(cpu).type == "cuda"
     there = torch.cuda.device_count() if cuda else usable_cores()
     if devices > there:

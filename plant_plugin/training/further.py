@@ -32,14 +32,14 @@ from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.text import packed
 from plant_plugin.data.tokens import WordTokens, load_tokens
 from plant_plugin.errors import CheckpointError, DataError
-from plant_plugin.files import private_files, write_text
+from plant_plugin.files import private_files, write_json, write_text
 from plant_plugin.model.folder import COMPLETE, read_content, read_labels
 from plant_plugin.model.manifest import MODEL, verify
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.prepare.marked.marked import Marked, write_sets
 from plant_plugin.report.logs import logged_config
-from plant_plugin.report.record import FIRST_PASS
+from plant_plugin.report.record import FIRST_PASS, FURTHER, Further, read_further
 from plant_plugin.training.prepare import Encoded
 
 DOCUMENTS = "documents"  # folder in a run's own: what it was trained on, which the next training reads too
@@ -72,8 +72,8 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     keys = _keys_of(folder)
     before = load_config(None, keys)
     old, new = _corpus(folder, before), _new_documents(file, before)
-    lessons = _Lessons.of(new, old, before)
-    keys |= _schedule(folder, before, lessons)
+    lessons = _Lessons.of(new, old, read_further(folder))
+    keys |= _schedule(before, again=read_further(folder) is not None)
     config = load_config(None, {**keys, **flags})
     trained = content["model_name"], content["network_config"]
     if config.strategy != PLANTED_SCORES and trained != (config.model_name, config.network_config):
@@ -86,6 +86,9 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     run_folder = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
     with private_files():
         files = _written(run_folder / DOCUMENTS, sets, {*read_labels(folder)[0]}, config, before)
+    reads = not lessons.few or "stage2.epochs" in flags
+    counts = {"new": len(lessons.new_rows), "waiting": lessons.waiting}
+    write_json(run_folder / FURTHER, {"folder": str(folder), **counts, "reads": reads})
     return dataclasses.replace(load_config(None, {**keys, **flags, **files}), checkpoint_dir=run_folder)
 
 
@@ -123,10 +126,10 @@ class _Lessons:
     waiting: int  # of the old ones, at their head: the network has not read them either
 
     @classmethod
-    def of(cls, new: Split, old: Corpus, before: Config) -> _Lessons:
+    def of(cls, new: Split, old: Corpus, further: Further | None) -> _Lessons:
         """Compare new documents with those that the run before was trained on."""
         new_rows, old_rows = _rows(new, old.train)
-        unread = before.new_documents + before.waiting_documents if few_are_new(before) else 0
+        unread = further["new"] + further["waiting"] if further is not None and few_are_new(further) else 0
         return cls(new_rows, old_rows, sum(row < unread for row in old_rows))
 
     @property
@@ -135,16 +138,11 @@ class _Lessons:
         return len(self.new_rows) + self.waiting <= len(self.old_rows) - self.waiting
 
 
-def _schedule(folder: Path, before: Config, lessons: _Lessons) -> Keys:
-    """Keys of how long and how fast the network is trained again."""
-    keys: Keys = {
-        "go_on_from": str(folder),
-        "new_documents": len(lessons.new_rows),
-        "waiting_documents": lessons.waiting,
-        "strategy": PLANTED_SCORES if before.strategy == PLANTED_SCORES else "end_to_end",
-        "stage2.epochs": 0 if lessons.few else EPOCHS,
-    }
-    if before.go_on_from is None:  # else it is low
+def _schedule(before: Config, *, again: bool) -> Keys:
+    """Return keys of how long and how fast the network is trained further; ``again``: it was so before."""
+    strategy = PLANTED_SCORES if before.strategy == PLANTED_SCORES else "end_to_end"
+    keys: Keys = {"strategy": strategy, "stage2.epochs": EPOCHS}
+    if not again:  # else it is low
         keys["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
     return keys
 
@@ -198,7 +196,7 @@ def _test_file_as_text(config: Config, before: Config, folder: Path) -> Keys:
     tested = read_documents(config.test_file, before)
     lines = zip(tested.labels, tested.texts, strict=True)
     write_text(folder / "test.txt", "".join(f"{' '.join(labels)}\t{_plain(text)}\n" for labels, text in lines))
-    return {"test_file": str(folder / "test.txt"), "evidence.test_file": None}
+    return {"test_file": str(folder / "test.txt")}
 
 
 def _read_as_text(file: str, before: Config) -> bool:
@@ -218,19 +216,19 @@ def _coded(split: Split, row: int) -> dict[str, list[str]]:
     }
 
 
-def few_are_new(config: Settings) -> bool:
+def few_are_new(further: Further | None) -> bool:
     """Tell whether network, vocabulary and weights stay as they are: few documents have come since it was trained."""
-    return config.go_on_from is not None and config.stage2.epochs == 0
+    return further is not None and not further["reads"]
 
 
-def folder_before(config: Settings) -> Path:
+def folder_before(further: Further, settings: Settings) -> Path:
     """Return the folder of the run before; where it trained twice, the pass over as many documents as this one has.
 
     A model that has trained on validation documents could choose nothing on them.
     """
-    folder = Path(str(config.go_on_from))
+    folder = Path(further["folder"])
     first = folder / FIRST_PASS
-    return first if first.is_dir() and not config.merge_train_val else folder
+    return first if first.is_dir() and not settings.merge_train_val else folder
 
 
 def _marked(split: Split, rows: Iterable[int]) -> Iterator[Marked]:

@@ -16,17 +16,18 @@ from plant_plugin.errors import PlantError
 logger = logging.getLogger(__name__)
 
 # Of a plain RuntimeError on a CPU: of torch's allocator, C++, oneDNN and Python's threads, which want a stack.
+MOST_SKIPPED = 20  # steps of a stage whose loss or gradient may be infinite until training ends
 CPU_PHRASES = "can't allocate memory", "bad_alloc", "could not create a primitive", "can't start new thread"
 
 
 class StepGuard:
-    """Look at every optimiser step of a stage, of which ``most`` may be left out.
+    """Look at every optimiser step of a stage, of which ``MOST_SKIPPED`` may be left out.
 
     ``hashes`` names documents by the hash of their text, so that a message holds neither text nor id.
     """
 
-    def __init__(self, stage: str, most: int, hashes: Callable[[Sequence[int]], list[str]]) -> None:
-        self.stage, self.most, self.hashes = stage, most, hashes
+    def __init__(self, stage: str, hashes: Callable[[Sequence[int]], list[str]]) -> None:
+        self.stage, self.hashes = stage, hashes
         self.skipped = 0
         self._seen: list[tuple[Tensor, Tensor]] = []
 
@@ -63,12 +64,12 @@ class StepGuard:
         where = f"{self.stage}, epoch {epoch + 1}, batch {batch + 1}"
         logger.warning(
             "%s: loss or gradient is not finite, the step is left out (%d, at most %d). First digits of the SHA-256 of "
-            "the documents' texts: %s", where, self.skipped, self.most, named,
+            "the documents' texts: %s", where, self.skipped, MOST_SKIPPED, named,
         )  # fmt: skip
-        if self.skipped > self.most:
+        if self.skipped > MOST_SKIPPED:
             what = f"loss or gradient was not finite in {self.skipped} steps"
             fix = "a smaller learning_rate, precision: 32, or a look at the documents named above"
-            raise PlantError(what, where=where, fix=f"{fix}; max_skipped_steps allows more")
+            raise PlantError(what, where=where, fix=fix)
 
 
 def out_of_memory(error: BaseException) -> bool:

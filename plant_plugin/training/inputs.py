@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from plant_plugin.config.options import StageOptions
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
 from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.phrases import Phrases
+from plant_plugin.report.record import Further
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import count, rank
 from plant_plugin.training.prepare import Encoded
@@ -51,6 +51,7 @@ class Inputs:
     marks: Mapping[str, TokenMarks] = field(default_factory=dict)  # by phrases, for the planted prior
     states: Mapping[str, FrozenStates] = field(default_factory=dict)  # of a frozen language model, where they are kept
     shortlists: Shortlists = field(default_factory=Shortlists)
+    rows: Places | None = None  # of the training documents that the network reads; None: all
 
     def batches(
         self,
@@ -58,20 +59,17 @@ class Inputs:
         size: int,
         shuffle: bool = False,
         seed: int = 0,
-        tokens: int | None = None,
         rows: Places | None = None,
     ) -> Batches:
-        """Return batches of a split: of ``tokens`` tokens or ``size`` documents, of all its ``rows`` or some."""
+        """Return batches of a split, of ``size`` documents, of all its ``rows`` or some."""
         documents = self.documents
         optional = self.states.get(split), self.marks.get(split), self.shortlists.labels.get(split)
         arrays, labels, pad = documents.arrays[split], documents.labels[split], documents.tokens.pad_id
-        return Batches(arrays, labels, size, pad, shuffle, seed, tokens, *optional, rows)
+        return Batches(arrays, labels, size, pad, shuffle, seed, *optional, rows)
 
-    def stage_batches(self, options: StageOptions, settings: Settings) -> tuple[Batches, Batches | None]:
+    def stage_batches(self, size: int, settings: Settings) -> tuple[Batches, Batches | None]:
         """Return this process's part of a stage's training batches and, where there are any, validation batches."""
-        size, seed = options.batch_size or settings.batch_size, settings.seed or 0
-        rows = _rows_read_again(self.documents, settings)
-        train = self.batches("train", size, settings.shuffle, seed, options.batch_tokens, rows)
+        train = self.batches("train", size, settings.shuffle, settings.seed or 0, self.rows)
         if "val" not in self.documents.arrays:
             return train.take_part(rank(), count()), None
         val = self.batches("val", settings.eval_batch_size)
@@ -91,14 +89,14 @@ class Inputs:
         return sparse.csr_array((logits.ravel(), columns.ravel(), ends), shape=shape)
 
 
-def _rows_read_again(documents: Encoded, settings: Settings) -> Places | None:
-    """Return rows that a network trained further reads: new documents, others drawn at random, sentences of both."""
-    if settings.go_on_from is None:
+def rows_read_again(documents: Encoded, further: Further | None, seed: int | None) -> Places | None:
+    """Return rows that a network trained further reads: new documents, as many others at random, sentences of both."""
+    if further is None:
         return None
     known = len(documents.corpus.train)
-    new = min(settings.new_documents + settings.waiting_documents, known)
-    again = min(round(settings.replay * new), known - new)
-    drawn = new + np.random.default_rng(settings.seed or 0).choice(known - new, again, replace=False)
+    new = min(further["new"] + further["waiting"], known)
+    again = min(new, known - new)
+    drawn = new + np.random.default_rng(seed or 0).choice(known - new, again, replace=False)
     parents = np.array(documents.training.parents or range(known))
     return np.flatnonzero(np.isin(parents, [*range(new), *drawn.tolist()]))
 

@@ -27,7 +27,7 @@ from plant_plugin.networks.kernels.label_attention import halve_blocks
 from plant_plugin.report.logs import evaluations, read_logs, shorten_log, without_config
 from plant_plugin.report.record import note_cost, note_of_stage, read_run_record
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import count, device_of, from_first, is_first, same_weights
+from plant_plugin.training.devices import count, device_of, from_first, is_first, machines, same_weights
 from plant_plugin.training.guards import out_of_memory
 from plant_plugin.training.resume import interrupted, listen, stopped
 from plant_plugin.training.stage import StageModule, precision_of, so_many
@@ -115,7 +115,7 @@ def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
             return True
     del trainer
     if count() > 1:  # the others are in the middle of a step
-        fix = "lower batch_size and raise accumulate, or give batch_tokens; a single device lowers them by itself"
+        fix = "lower batch_size and raise accumulate; a single device lowers them by itself"
         raise PlantError("out of memory on one of several devices", where=module.stage, fix=fix) from reason
     done = _lighten(module)
     if done is None:
@@ -132,7 +132,7 @@ def _lighten(module: StageModule) -> str | None:
         torch.cuda.empty_cache()
     if halve_blocks():
         return "blocks of labels are halved"
-    if module.pieces >= (module.options.batch_tokens or module.batch_size):  # a piece is one document
+    if module.pieces >= module.batch_size:  # a piece is one document
         return None
     module.pieces *= 2
     if module.val_batches is not None:
@@ -163,7 +163,7 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
     return L.Trainer(
         accelerator="gpu" if device.type == "cuda" else "cpu",
         devices=settings.devices,
-        num_nodes=settings.num_nodes,
+        num_nodes=machines(),
         strategy=strategy,
         use_distributed_sampler=False,
         precision=precision_of(settings.precision, device),
@@ -185,7 +185,7 @@ def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
 
 
 def _limit(limit: float, batches: Sized | None) -> float | int:
-    """Return a limit as Lightning reads it; all is a share, as with ``batch_tokens`` epochs differ in length."""
+    """Return a limit as Lightning reads it; all is a share."""
     return 1.0 if limit == 1 or batches is None else so_many(limit, len(batches))
 
 

@@ -78,7 +78,7 @@ def measure(settings: Settings) -> Pace:
     with TemporaryDirectory() as folder:
         settings = replace(settings, refit="none", silent=True)
         run = Run(Path(folder), silent=True, tests=False)
-        with limited_memory(run, limited=settings.check_memory and device.type == "cpu"):
+        with limited_memory(run, limited=device.type == "cpu"):
             torch.manual_seed(settings.seed or 0)
             started = time.perf_counter()
             documents = prepare(settings, run)

@@ -23,7 +23,7 @@ from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
-from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record
+from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record, write_chosen_weights
 from plant_plugin.report.result import Result, read_result, report
 from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED, own_folder
@@ -32,7 +32,7 @@ from plant_plugin.training.build import build_network, load, plant_relevance, sa
 from plant_plugin.training.devices import device_of, first_before_others, from_first, is_first, together
 from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import few_are_new, folder_before
-from plant_plugin.training.inputs import Inputs, mark_tokens
+from plant_plugin.training.inputs import Inputs, mark_tokens, rows_read_again
 from plant_plugin.training.loggers import logger_of
 from plant_plugin.training.memory import limited_memory
 from plant_plugin.training.prepare import Encoded, prepare
@@ -72,7 +72,7 @@ def run(config: Config, *, tests: bool = True) -> Result:
 
 def run_in_folder(config: Config, *, tests: bool = True) -> Result:
     """Do what :func:`run` does, in the folder that :func:`.own_folder` has made."""
-    if config.devices * config.num_nodes == 1 and os.environ.get("WORLD_SIZE", "1") == "1":
+    if config.devices == 1 and os.environ.get("WORLD_SIZE", "1") == "1":
         return _one_process(config, tests)
     return together(functools.partial(_one_process, config, tests), config, config.checkpoint_dir)
 
@@ -101,12 +101,13 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     phrases = fit_phrases(documents, config, run)
     scores = fit_scores(documents, phrases, config, run)
     scores, shortlists = propose(scores, documents, config, run)
-    network = build_network(documents, config)
+    network = build_network(documents, config, run.further)
     relevance = plant_relevance(network, documents, config, run, planted="stage1" in stages)
     strength = config.evidence.prior if network.has_prior else 0.0
     marks = mark_tokens(documents, phrases, strength, run, trains=bool(stages))
     states = frozen_states(network, documents, config, run)
-    inputs = Inputs(documents, relevance, marks, states, shortlists)
+    rows = rows_read_again(documents, run.further, config.seed)
+    inputs = Inputs(documents, relevance, marks, states, shortlists, rows)
     for stage, train_network in stages.items():
         resume.do_stage(stage, train_network, network, inputs, config, run)
     validation = validation_logits(network, inputs, config, run)
@@ -142,7 +143,8 @@ def read_documents(config: Config, run: Run) -> Encoded:
 
     A network that stays as it is, because few documents are new, keeps its vocabulary: it knows no other word.
     """
-    documents = prepare(config, run, load_tokens(folder_before(config)) if few_are_new(config) else None)
+    before = run.further if few_are_new(run.further) else None
+    documents = prepare(config, run, None if before is None else load_tokens(folder_before(before, config)))
     resume.same_data(run, documents.hashes)
     return documents
 
@@ -189,11 +191,11 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
             return read_result(path) if is_first() and path.is_file() else {}
         if config.refit != "none":
             config, thresholds = _trained_once(config, run, stages)
-        stack.enter_context(limited_memory(run, limited=config.check_memory and device_of(config.cpu).type == "cpu"))
+        stack.enter_context(limited_memory(run, limited=device_of(config.cpu).type == "cpu"))
         L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
         if config.eval:
             return test_again(config, run)
-        if config.stage2.epochs == 0:
+        if config.stage2.epochs == 0 or few_are_new(run.further):
             stages = {name: stage for name, stage in stages.items() if name != "stage2"}
         result = train(config, run, stages, thresholds)
         if is_first():
@@ -241,6 +243,7 @@ def _second_training(config: Config, folder: Path) -> tuple[Config, dict[str, fl
     scores, shortlist = config.planted_scores, replace(config.shortlist, size=size)
     if scores.model != "none":
         weights: Keys = {**read_weights(folder)}
-        scores = replace(scores, **weights)
+        write_chosen_weights(folder.parent, weights)
+        scores = replace(scores, **{name: weights[name] for name in weights.keys() & vars(scores).keys()})
     second = config.on_both(planted_scores=scores, shortlist=shortlist)
     return second, read_labels(folder)[1], record.get("best_epochs", {})

@@ -149,14 +149,14 @@ class Scoring:
 def tune_thresholds(scoring: Scoring) -> tuple[Scoring, dict[str, float]]:
     """Tune thresholds on validation documents, and make that of micro-F1 the probability 0.5.
 
-    Linear scores shift all logits by what has no meaning. So that threshold becomes the offset of the planted scores,
-    unless one is configured, and is taken off every logit and off the thresholds that were tuned before that.
+    Linear scores shift all logits by what has no meaning. So that threshold becomes the offset of the planted scores
+    and is taken off every logit and off the thresholds that were tuned before that.
     """
     if not is_first():
         return scoring, {}
     planted, scored, run = scoring.planted, scoring.scored(), scoring.run
     tuned = tune_on_validation(run, scored)
-    if tuned and planted and planted.weight and scoring.settings.planted_scores.offset is None:
+    if tuned and planted and planted.weight:
         scoring = replace(scoring, planted=replace(planted, offset=tuned.thresholds["micro"]))
         tuned = tuned.centred()
     return scoring, note_thresholds(run, scored, tuned)

@@ -15,7 +15,7 @@ from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from plant_plugin.config.options import StageOptions
+from plant_plugin.config.options import Stage2Options, StageOptions
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, move
 from plant_plugin.errors import ConfigError
@@ -54,6 +54,7 @@ class StageModule(L.LightningModule):
     run: Run  # its folder receives numbers and states
     monitor: str  # the validation metric that chooses the best weights; `Loss` is minimised, all else maximised
     stop_on: str  # that of the early stopping
+    rates = Stage2Options()  # schedule and layers' rates, which are keys of stage 2; stage 1 has their defaults
 
     def __init__(
         self, network: PlantableNetwork, options: StageOptions, settings: Settings, train: Batches, val: Batches | None
@@ -61,10 +62,10 @@ class StageModule(L.LightningModule):
         super().__init__()
         self.network = network
         self.options, self.settings = options, settings
-        self.epochs, self.batch_size = options.epochs or settings.epochs, options.batch_size or settings.batch_size
+        self.epochs, self.batch_size = options.epochs or settings.epochs, train.batch_size
         self.patience = settings.patience if options.patience is None else options.patience
         self.train_batches, self.val_batches = train, val
-        self.guard = StepGuard(self.stage, settings.max_skipped_steps, lambda documents: [])
+        self.guard = StepGuard(self.stage, lambda documents: [])
         self.pieces = 1  # parts of a batch that are computed one after the other, see training/guards.py
         self._rest: list[tuple[float, dict[str, Tensor]]] = []
         self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
@@ -96,8 +97,8 @@ class StageModule(L.LightningModule):
 
         They are called ``encoder_0``, the lowest, and so on; those that wait for their epoch are frozen.
         """
-        groups, options = self.trained_groups(), self.options
-        if options.rate_decay is None and options.unfreeze_every is None:
+        groups, rates = self.trained_groups(), self.rates
+        if rates.rate_decay is None and rates.unfreeze_every is None:
             return groups
         layers = getattr(self.network.backbone, "layers", None)
         if layers is None:
@@ -111,10 +112,10 @@ class StageModule(L.LightningModule):
 
         Source: Howard and Ruder 2018, section 3.3 (gradual unfreezing).
         """
-        if self.options.unfreeze_every is None:
+        if self.rates.unfreeze_every is None:
             return
         layers = [stack for name, stack in self.layered_groups().items() if name.startswith("encoder_")]
-        frozen = 0 if whole else len(layers) - self.current_epoch // self.options.unfreeze_every
+        frozen = 0 if whole else len(layers) - self.current_epoch // self.rates.unfreeze_every
         for place, stack in enumerate(layers):
             for parameter in stack:
                 parameter.requires_grad_(place >= frozen)
@@ -232,7 +233,7 @@ class StageModule(L.LightningModule):
         """
         options, settings = self.options, self.settings
         rate = options.learning_rate or settings.learning_rate
-        rates = {"encoder": options.encoder_learning_rate, "attention": options.planted_learning_rate, "rest": rate}
+        rates = {"encoder": options.encoder_learning_rate, "attention": self.rates.planted_learning_rate, "rest": rate}
         groups, layered, factors = [], self.layered_groups(), self.network.rate_factors()
         top = sum(name.startswith("encoder_") for name in layered)
         for name, parameters in layered.items():
@@ -240,7 +241,7 @@ class StageModule(L.LightningModule):
             group_rate = rates[kind]
             learning_rate = rate if group_rate is None else group_rate
             if place:
-                learning_rate /= (options.rate_decay or 1.0) ** (top - int(place))
+                learning_rate /= (self.rates.rate_decay or 1.0) ** (top - int(place))
             trained = [weights for weights in parameters if weights.requires_grad]
             for times in sorted({factors.get(weights, 1.0) for weights in trained}):
                 part = [weights for weights in trained if factors.get(weights, 1.0) == times]
@@ -257,7 +258,7 @@ class StageModule(L.LightningModule):
         optimizer = (TOUCHED if touched else OPTIMIZERS)[kind](groups, weight_decay=settings.weight_decay, **extra)
         batches = so_many(settings.limit_train_batches, len(self.train_batches))
         total = max(1, math.ceil(batches / options.accumulate) * self.epochs)
-        factor = learning_rate_factor(options.schedule, options.warmup, total)
+        factor = learning_rate_factor(self.rates.schedule, self.rates.warmup, total)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 

@@ -136,7 +136,8 @@ def run_stage1(network: PlantableNetwork, inputs: Inputs, settings: Settings, ru
         replace(entry, target=entry.stage1).load()(network, inputs, settings, run)
         return
     same_weights(network)
-    module = Stage1(network, settings.stage1, settings, *inputs.stage_batches(settings.stage1, settings))
+    size = settings.stage1.batch_size or settings.batch_size
+    module = Stage1(network, settings.stage1, settings, *inputs.stage_batches(size, settings))
     module.monitor = module.stop_on = f"attention-nDCG@{settings.stage1.k}"
     module.guard.hashes = inputs.documents.text_hashes
     train_stage(module, run)

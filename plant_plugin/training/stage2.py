@@ -85,7 +85,8 @@ class Stage2(StageModule):
 
 def run_stage2(network: PlantableNetwork, inputs: Inputs, settings: Settings, run: Run) -> None:
     """Train the whole network in place."""
-    module = Stage2(network, settings.stage2, settings, *inputs.stage_batches(settings.stage2, settings))
+    module = Stage2(network, settings.stage2, settings, *inputs.stage_batches(settings.batch_size, settings))
+    module.rates = settings.stage2
     module.inputs, module.monitor = inputs, settings.val_metric
     module.stop_on = settings.early_stopping_metric or settings.val_metric
     module.guard.hashes = inputs.documents.text_hashes

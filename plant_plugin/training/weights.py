@@ -30,6 +30,7 @@ from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
 from plant_plugin.relevance.planted_scores import PlantedScores, read_sentences
 from plant_plugin.relevance.ridge import RidgeOptions
+from plant_plugin.report.record import Further, read_chosen_weights
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import in_first
 from plant_plugin.training.further import few_are_new, folder_before
@@ -93,11 +94,13 @@ def fit_scores(documents: Encoded, phrases: Phrases | None, settings: Settings, 
             rows, columns = documents.document_labels.shape
             model = RidgeOptions.of(options).model_for(rows, columns)
             run.log(f"planted scores: model {model}, of {rows:,} documents and {columns:,} labels")
-        planted = replace(_fitted(documents, settings), phrases=phrases)
+        planted = replace(_fitted(documents, settings, run.further), phrases=phrases)
+        if chosen := read_chosen_weights(run.folder):
+            planted = replace(planted, **chosen)
         return planted if names is None or counts is None else planted.with_names(names, counts)
 
 
-def _fitted(documents: Encoded, settings: Settings) -> PlantedScores:
+def _fitted(documents: Encoded, settings: Settings, further: Further | None) -> PlantedScores:
     """Fit the linear models, or read what a run, possibly this one before it was resumed, fitted to these documents.
 
     Where few documents are new, :func:`.few_are_new`, the model of sentences that the run before has is taught them.
@@ -105,11 +108,11 @@ def _fitted(documents: Encoded, settings: Settings) -> PlantedScores:
     options, train = RidgeOptions.of(settings.planted_scores), documents.corpus.train
     names = documents.corpus.label_names
     fit = functools.partial(PlantedScores.fit, train.texts, documents.document_labels, options, train.evidence, names)
-    if few_are_new(settings) and train.evidence is not None:
-        before = folder_before(settings)
+    if further is not None and few_are_new(further) and train.evidence is not None:
+        before = folder_before(further, settings)
         known = read_sentences(before, read_labels(before)[0], names)
         if known is not None and not known.model.half:  # those of many labels are fitted anew, label by label
-            return fit(known.taught(train.texts, train.evidence, names, options, settings.new_documents))
+            return fit(known.taught(train.texts, train.evidence, names, options, further["new"]))
     hashes, labels = documents.hashes, documents.hashes["labels"]
     made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, asdict(options), hashes.get("evidence")]
     path = (
@@ -190,11 +193,10 @@ def weigh(
         return None
     options = replace(settings.planted_scores, weight=_configured_weight(settings))
     if inputs.shortlists.labels:
-        names = "adjustment", "name_weight", "linear_weight", "sentence_weight"
+        names = "name_weight", "linear_weight", "sentence_weight"
         options = replace(options, **{name: getattr(planted, name) for name in names})
     with run.phase("planted_scores"):
-        unweighed = replace(planted, weight=0.0, adjustment=0.0, offset=options.offset or 0.0)
-        choice = _Choice(unweighed, options, inputs, settings)
+        choice = _Choice(replace(planted, weight=0.0), options, inputs, settings)
         choice.choose_adjustment()
         choice.choose_beside_phrases()
         reached = choice.choose_beside_network(validation)
@@ -229,17 +231,15 @@ class _Choice:
         return self.planted.linear.features(self.texts or [])
 
     def choose_adjustment(self) -> None:
-        """Choose τ."""
-        weights = self._tried("adjustment", ADJUSTMENTS)
-        best = 0
-        if len(weights) > 1:
-            truth, evaluators = self.inputs.documents.labels["val"], self._evaluators(len(weights))
-            for rows in blocks(*truth.shape):
-                scores = self.planted.linear_scores_of(self._features[rows])
-                for adjustment, evaluator in zip(weights, evaluators, strict=True):
-                    evaluator.update(self.planted.adjusted(scores, adjustment), truth[rows])
-            best = self._best(evaluators)
-        self.planted = replace(self.planted, adjustment=weights[best])
+        """Choose τ, unless the shortlists were proposed with it or there are no validation documents."""
+        if self.texts is None or self.inputs.shortlists.labels:
+            return
+        truth, evaluators = self.inputs.documents.labels["val"], self._evaluators(len(ADJUSTMENTS))
+        for rows in blocks(*truth.shape):
+            scores = self.planted.linear_scores_of(self._features[rows])
+            for adjustment, evaluator in zip(ADJUSTMENTS, evaluators, strict=True):
+                evaluator.update(self.planted.adjusted(scores, adjustment), truth[rows])
+        self.planted = replace(self.planted, adjustment=ADJUSTMENTS[self._best(evaluators)])
 
     def choose_beside_phrases(self) -> None:
         """Choose λ and σ where there are phrases, and note what phrases and sentences add to each document."""

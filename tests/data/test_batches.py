@@ -112,36 +112,15 @@ def test_as_a_lightning_data_loader() -> None:
     assert sum(1 for _ in CombinedLoader(batches)) == 3
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 60), st.integers(1, 200), st.booleans(), st.integers(0, 3))
-def test_token_budget(number: int, budget: int, shuffle: bool, epoch: int) -> None:
-    documents, labels = random_data(number, seed=number)
-    batches = Batches(arrays_of(documents), sp.csr_array(labels), 1, PAD, shuffle, seed=1, batch_tokens=budget)
-    batches.set_epoch(epoch)
-    found = list(batches)
-    assert len(batches) == len(found)
-    assert sorted(document for batch in found for document in batch["document"].tolist()) == list(range(number))
-    for batch in found:
-        assert batch["text"].numel() <= budget or len(batch["text"]) == 1
-    assert [batch["document"].tolist() for batch in batches] == [batch["document"].tolist() for batch in found]
+def test_batches_of_nothing() -> None:
+    with pytest.raises(ValueError, match="batch_size must be at least 1, not 0"):
+        Batches(arrays_of([[1]]), sp.csr_array((1, 2)), 0, PAD, shuffle=False, seed=0)
 
 
-def test_token_budget_by_hand() -> None:
-    arrays, labels = arrays_of([[1], [1] * 4, [1] * 3, [], [1] * 9]), sp.csr_array((5, 2))
-    batches = Batches(arrays, labels, 5, PAD, shuffle=False, seed=0, batch_tokens=8)
-    assert [batch["document"].tolist() for batch in batches] == [[4], [1, 2], [0, 3]]
-
-
-def test_token_budget_of_nothing() -> None:
-    with pytest.raises(ValueError, match="batch_tokens must be at least 1, not 0"):
-        Batches(arrays_of([[1]]), sp.csr_array((1, 2)), 1, PAD, shuffle=False, seed=0, batch_tokens=0)
-
-
-@pytest.mark.parametrize("batch_tokens", [None, 4000])
-def test_padding_stays_below_five_percent(batch_tokens: int | None) -> None:
+def test_padding_stays_below_five_percent() -> None:
     """Lengths as those of EURLEX57K cut at 512: most documents at the limit, the others anywhere below it."""
     lengths = np.random.default_rng(0).integers(40, 1000, 3000).clip(max=512)
     arrays = TokenArrays(np.ones(lengths.sum(), np.int32), np.concatenate([[0], np.cumsum(lengths)]))
-    batches = Batches(arrays, sp.csr_array((3000, 2)), 8, PAD, shuffle=True, seed=0, batch_tokens=batch_tokens)
+    batches = Batches(arrays, sp.csr_array((3000, 2)), 8, PAD, shuffle=True, seed=0)
     positions = sum(batch["text"].numel() for batch in batches)
     assert 1 - lengths.sum() / positions < 0.05

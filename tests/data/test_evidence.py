@@ -140,7 +140,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
         load_config(None, {**given, "evidence.training_file": str(tmp_path / "missing.tsv")})
     with pytest.raises(ConfigError, match="no documents that it could be of"):
-        load_config(None, {**given, "evidence.test_file": str(tmp_path / "e.tsv")})
+        load_config(None, {**given, "val_file": None, "evidence.val_file": str(tmp_path / "e.tsv")})
 
 
 def test_evidence_of_validation_documents_alone_is_refused(tmp_path: Path) -> None:

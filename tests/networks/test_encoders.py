@@ -99,12 +99,3 @@ def test_states_stay_wide_under_autocast(kind: str) -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         narrow = encoder(states, length)
     assert torch.equal(narrow, encoder(states, length))
-
-
-def test_layers_drop_between_them_while_they_train() -> None:
-    torch.manual_seed(0)
-    encoder, _ = word_encoder("bilstm", 5, hidden_size=6, num_layers=2, encoder_dropout=0.5)
-    states, length = torch.randn(2, 4, 5), torch.tensor([4, 2])
-    assert not torch.equal(encoder(states, length), encoder(states, length))
-    encoder.eval()
-    torch.testing.assert_close(encoder(states, length), encoder(states, length))

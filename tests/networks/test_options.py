@@ -34,8 +34,8 @@ def test_values_are_read_as_they_are_declared() -> None:
     [
         (options.PLANT, {"encoder": "cnn", "num_heads": 0, "hiden_size": 3, "lora": {"r": 0}},
          ["num_heads", "hiden_size", "lora.r"]),
-        (options.PLANT, {"lm_weight": "b", "freeze_encoder": True, "lora": {}, "lm_dropout": 0, "gradient_tokens": 9},
-         ["lora", "lm_dropout", "gradient_tokens"]),
+        (options.PLANT, {"lm_weight": "b", "freeze_encoder": True, "lora": {}, "lm_dropout": 0},
+         ["lora", "lm_dropout"]),
         (options.PLANT, {"encoder": "cmn"}, ["encoder"]),
         (options.LAAT, {"encoder": "cnn"}, ["encoder"]),
         (options.PlantedCAML, {"encoder": "gru", "filter_sizes": [3, 4]}, ["encoder", "filter_sizes"]),

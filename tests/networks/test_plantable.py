@@ -22,8 +22,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "PLANT": {"encoder": "bigru", "hidden_size": 8, "num_heads": 2, "pool_size": 4},
     "LAAT": {"hidden_size": 8, "projection_size": 5},
     "PLMICD": {"lm_window": 3, "projection_size": 5},
-    "PLMCA": {"lm_window": 3, "scale": 2.0},
-    "MultiResCNN": {"filter_sizes": [2, 3], "num_filter_per_size": 4, "inner_sizes": [5]},
+    "PLMCA": {"lm_window": 3},
+    "MultiResCNN": {"filter_sizes": [2, 3], "num_filter_per_size": 4},
     "PlantedCAML": {"filter_sizes": [4], "num_filter_per_size": 8},
     "PlantedBiGRULWAN": {"rnn_dim": 8},
 }

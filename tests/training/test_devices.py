@@ -39,7 +39,7 @@ def made_batches(documents: int, **changes: Any) -> Batches:
     return Batches(arrays, sp.csr_array((documents, 5)), **options)
 
 
-@pytest.mark.parametrize("changes", [{}, {"shuffle": False}, {"batch_tokens": 20}])
+@pytest.mark.parametrize("changes", [{}, {"shuffle": False}])
 @pytest.mark.parametrize("start", [0, 2])
 def test_parts_are_the_batches_of_one_process_in_turn(changes: dict[str, Any], start: int) -> None:
     whole, parts = made_batches(50, **changes), [made_batches(50, **changes).take_part(part, 3) for part in range(3)]
@@ -63,27 +63,21 @@ def test_more_devices_than_there_are(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_several_machines_without_torchrun() -> None:
-    with pytest.raises(ConfigError, match=r"num_nodes: several machines .*\n.*torchrun --nnodes 2 --nproc-per-node 8"):
-        run(plant(devices=8, num_nodes=2))
-
-
 def test_torchrun_and_configuration_have_to_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"RANK": "0", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": "0"}.items():
         monkeypatch.setenv(name, value)
-    for given in ({}, {"devices": 4}, {"num_nodes": 2}):
-        with pytest.raises(ConfigError, match=r"4 processes were started, 2 .*\n.*--devices 2 --num_nodes 2"):
+    for given in ({}, {"devices": 4}):
+        with pytest.raises(ConfigError, match=r"2 of 4 processes were started .*\n.*--devices 2, or another"):
             run(plant(**given))
 
 
 def test_networks_of_libmultilabel_run_on_one_device() -> None:
     assert "KimCNN does not read it" in problems_of(**KIM_CNN, devices=2)["devices"]
-    assert set(problems_of(**KIM_CNN, devices=0, num_nodes=0)) >= {"devices", "num_nodes"}
+    assert "devices" in problems_of(**KIM_CNN, devices=0)
 
 
-def test_one_device_has_the_hash_of_a_configuration_without_the_keys() -> None:
-    assert plant().hash() == plant(devices=1, num_nodes=1).hash()
-    assert len({plant(devices=devices, num_nodes=nodes).hash() for devices, nodes in ((1, 1), (2, 1), (1, 2))}) == 3
+def test_one_device_has_the_hash_of_a_configuration_without_the_key() -> None:
+    assert plant().hash() == plant(devices=1).hash() != plant(devices=2).hash()
 
 
 SHORT = {"batch_size": 18, "eval_batch_size": 16, "stage2__epochs": 2, "save_k_predictions": 2}

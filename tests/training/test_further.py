@@ -19,6 +19,7 @@ from plant_plugin.config import Config
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import logged_config, write_log_config
+from plant_plugin.report.record import Further, read_further
 from plant_plugin.training.further import few_are_new, further
 from plant_plugin.training.run import run
 
@@ -59,8 +60,8 @@ def test_a_run_goes_on_with_new_documents_labels_and_words(old: Config, new: Pat
     [made] = (tmp_path / "runs").iterdir()
     before, after = (Predictor.load(folder, device="cpu") for folder in (old.checkpoint_dir, made))
     assert sorted({*before.labels, "NEW"}) == after.labels
-    told = logged_config(made)
-    assert (told["go_on_from"], told["new_documents"]) == (str(old.checkpoint_dir), 10)
+    before_it = {"folder": str(old.checkpoint_dir), "new": 10, "waiting": 0, "reads": False}
+    assert read_further(made) == before_it
     documents = made / "documents" / "train.txt"
     assert documents.read_text().startswith(new.read_text().replace(" \n", "\n"))
     assert len(documents.read_text().splitlines()) == 100
@@ -91,16 +92,19 @@ def test_few_new_documents_leave_the_network_and_its_weights_as_they_are(old: Co
         deliveries.append(path)
     folder, was = Path(old.checkpoint_dir), load_file(Path(old.checkpoint_dir) / "model.safetensors")
     planted = read_weights(folder)
-    for number, (path, known) in enumerate(zip(deliveries, ((60, 0, 0), (30, 60, 0), (1, 90, 1)), strict=True)):
+    for number, (path, known) in enumerate(
+        zip(deliveries, ((60, 0, False), (30, 60, False), (1, 90, True)), strict=True)
+    ):
         done = train("--from", folder, path, "--result_dir", tmp_path / f"runs{number}")
         assert done.exit_code == 0, done.output
         [folder] = (tmp_path / f"runs{number}").iterdir()
-        told = logged_config(folder)
-        assert (told["new_documents"], told["waiting_documents"], told["stage2"]["epochs"]) == known
+        facts = read_further(folder)
+        assert facts is not None
+        assert (facts["new"], facts["waiting"], facts["reads"]) == known
         assert f"NEW{number}" in Predictor.load(folder, device="cpu").labels
         now = load_file(folder / "model.safetensors")
         tables = {name for name in was if name.startswith("backbone") and torch.equal(was[name], now[name])}
-        few = known[2] == 0
+        few = not known[2]
         assert (tables == {name for name in was if name.startswith("backbone")}) is few
         kept = {**read_weights(folder), "offset": 0} == {**planted, "offset": 0}
         assert kept or not few
@@ -115,11 +119,14 @@ def test_documents_that_are_known_as_they_are_are_not_new(old: Config, tmp_path:
         own = [line for line in kept if int(line.split("\t")[0]) < 3]
         (tmp_path / f"{name}_evidence.tsv").write_text("".join(own))
         settings = further(Path(old.checkpoint_dir), tmp_path / f"{name}.txt", {"result_dir": str(tmp_path)})
-        assert settings.new_documents == {"same": 0, "less": 1}[name]
+        facts = read_further(settings.checkpoint_dir)
+        assert facts is not None
+        assert facts["new"] == {"same": 0, "less": 1}[name]
         assert len(Path(str(settings.training_file)).read_text().splitlines()) == len(lines)
-        assert few_are_new(settings)
+        assert few_are_new(facts)
     asked = {"result_dir": str(tmp_path / "asked"), "stage2.epochs": 1}
-    assert not few_are_new(further(Path(old.checkpoint_dir), tmp_path / "less.txt", asked))
+    settings = further(Path(old.checkpoint_dir), tmp_path / "less.txt", asked)
+    assert not few_are_new(read_further(settings.checkpoint_dir))
 
 
 def test_new_documents_of_one_text_are_all_taken(old: Config, tmp_path: Path) -> None:
@@ -128,7 +135,9 @@ def test_new_documents_of_one_text_are_all_taken(old: Config, tmp_path: Path) ->
     config = further(Path(old.checkpoint_dir), path, {"result_dir": str(tmp_path / "runs")})
     lines = Path(str(config.training_file)).read_text().splitlines()
     assert lines[:3] == ["L1\tnothing new", "L2\tnothing new", "L3\tnothing new"]
-    assert config.new_documents == 3
+    facts = read_further(config.checkpoint_dir)
+    assert facts is not None
+    assert facts["new"] == 3
 
 
 def test_names_of_labels_come_with_the_documents(tmp_path: Path, new: Path) -> None:
@@ -171,19 +180,18 @@ def test_both_trainings_of_refit_go_on_and_drawn_validation_documents_stay_so(ne
 
 
 def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> None:
-    from dataclasses import replace
-
     from plant_plugin.report.run import Run
-    from plant_plugin.training.inputs import Inputs
+    from plant_plugin.training.inputs import Inputs, rows_read_again
     from plant_plugin.training.prepare import prepare
 
-    config = replace(old, go_on_from=str(old.checkpoint_dir), new_documents=5, replay=2.0)
-    documents = prepare(config, Run(Path(old.checkpoint_dir), silent=True, tests=False))
-    train_batches, _ = Inputs(documents).stage_batches(config.stage2, config)
+    documents = prepare(old, Run(Path(old.checkpoint_dir), silent=True, tests=False))
+    facts: Further = {"folder": str(old.checkpoint_dir), "new": 5, "waiting": 0, "reads": True}
+    rows = rows_read_again(documents, facts, old.seed)
+    train_batches, _ = Inputs(documents, rows=rows).stage_batches(old.batch_size, old)
     parents = documents.training.parents or range(len(documents.training))
     seen = [parents[row] for batch in train_batches for row in batch["document"].tolist()]
     assert {*range(5)} < set(seen)
-    assert len(set(seen)) == 15
+    assert len(set(seen)) == 10
 
 
 def test_a_label_that_loses_its_last_document_keeps_its_row(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from plant_plugin.config import Config
 from plant_plugin.errors import PlantError
 from plant_plugin.networks.kernels import label_attention
+from plant_plugin.training import guards
 from plant_plugin.training.guards import StepGuard, in_pieces, out_of_memory
 from plant_plugin.training.run import run
 from plant_plugin.training.stage import so_many
@@ -29,8 +30,9 @@ def weights(config: Config) -> dict[str, torch.Tensor]:
     return load_file(config.checkpoint_dir / "model.safetensors")
 
 
-def test_a_guard_counts_and_ends(caplog: pytest.LogCaptureFixture) -> None:
-    guard = StepGuard("stage2", 1, lambda documents: [f"hash{document}" for document in documents])
+def test_a_guard_counts_and_ends(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "MOST_SKIPPED", 1)
+    guard = StepGuard("stage2", lambda documents: [f"hash{document}" for document in documents])
     good, bad = torch.tensor(1.0), torch.tensor(float("inf"))
     guard.saw(torch.tensor([1, 2]), good)
     assert guard.finite(good)
@@ -103,8 +105,9 @@ def test_steps_that_are_not_finite_change_nothing_and_end_the_stage(
         kept.append(weights(config))
     for name, tensor in kept[0].items():
         assert torch.equal(tensor, kept[1][name]), name
-    with pytest.raises(PlantError, match="max_skipped_steps"):
-        run(made(**SHORT, max_skipped_steps=3))
+    monkeypatch.setattr(guards, "MOST_SKIPPED", 3)
+    with pytest.raises(PlantError, match="was not finite in 4 steps"):
+        run(made(**SHORT))
 
 
 def test_out_of_memory_while_layers_are_frozen(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:

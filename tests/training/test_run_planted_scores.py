@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from plant_plugin.cli import plant
-from plant_plugin.config import Config, options
+from plant_plugin.config import Config
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
 from plant_plugin.model.predictor import Predictor
+from plant_plugin.relevance import ridge
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.training import run as training_run
 from plant_plugin.training.run import run
@@ -51,7 +52,7 @@ def test_auto_says_what_it_takes_and_why(
     auto = {**SCORES, "planted_scores__model": "auto"}
     folders = [Path(made().result_dir) / name for name in ("few", "many")]
     few = run(made(**auto, result_dir=str(folders[0]), silent=False))
-    monkeypatch.setattr(options, "EXACT_DOCUMENTS", 2)
+    monkeypatch.setattr(ridge, "EXACT_DOCUMENTS", 2)
     many = run(made(**auto, result_dir=str(folders[1]), silent=False))
     told = capfd.readouterr()
     assert "planted scores: model ridge, of " in told.out + told.err

@@ -19,7 +19,10 @@ from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
+from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.relevance.planted_scores import ARRAYS, PlantedScores, read_weights
+from plant_plugin.report.record import write_chosen_weights
+from plant_plugin.training import scoring
 from plant_plugin.training import weights as planted_weight
 from plant_plugin.training.inputs import Inputs, Shortlists
 from plant_plugin.training.run import run
@@ -46,7 +49,7 @@ def test_a_run_chooses_the_weight_and_its_checkpoint_gives_the_same_numbers(made
     assert "planted_scores" not in alone
 
 
-def test_a_probability_of_a_half_is_the_threshold_of_micro_f1(made: Made) -> None:
+def test_a_probability_of_a_half_is_the_threshold_of_micro_f1(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
     config = made(**short)
     result = run(config)
@@ -54,7 +57,9 @@ def test_a_probability_of_a_half_is_the_threshold_of_micro_f1(made: Made) -> Non
     assert result["planted_scores"]["offset"] != 0
     assert result["thresholds"]["micro"] == 0
     assert result["metrics"]["Micro-F1@0.5"] == result["metrics"]["Micro-F1@micro"]
-    as_before = run(made(**short, planted_scores__offset=0.0, result_dir=str(folder.parent / "as_before")))
+    monkeypatch.setattr(scoring, "replace", lambda value, **changes: value)  # the offset stays 0
+    monkeypatch.setattr(Tuned, "centred", lambda self: self)
+    as_before = run(made(**short, result_dir=str(folder.parent / "as_before")))
     moved = result["planted_scores"]["offset"]
     for name in ("micro", "macro"):
         assert as_before["thresholds"][name] - moved == pytest.approx(result["thresholds"][name], abs=1e-5)
@@ -233,7 +238,7 @@ def names_to_weigh(missing: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray, 
 def test_the_names_weight_is_the_best_together_with_that_of_all(weight: float | None) -> None:
     truth, counts, logits, linear, names = names_to_weigh(missing=0)
     planted = Fixed(linear, np.zeros(20, dtype=np.float32), names)
-    options = PlantedScoresOptions(model="ridge", weight=weight, adjustment=0.0)
+    options = PlantedScoresOptions(model="ridge", weight=weight)
     planted = weigh(planted, options, "nDCG@3", logits, truth, counts, [])
     unit = logits.std() / linear.std()
     weights = [weight] if weight is not None else [share * unit for share in planted_weight.SHARES]
@@ -253,7 +258,7 @@ def test_the_names_weight_is_the_best_together_with_that_of_all(weight: float | 
 def test_labels_without_training_documents_are_wrong_where_the_weights_are_chosen() -> None:
     truth, counts, logits, linear, names = names_to_weigh(missing=4)
     planted = Fixed(linear, np.zeros(20, dtype=np.float32), names)
-    options = PlantedScoresOptions(model="ridge", weight=5.0, adjustment=0.0)
+    options = PlantedScoresOptions(model="ridge", weight=5.0)
     planted = weigh(planted, options, "nDCG@5", logits, truth, counts, [])
     tried = list(planted_weight.NAME_WEIGHTS)
 
@@ -269,7 +274,7 @@ def test_labels_without_training_documents_are_wrong_where_the_weights_are_chose
 
 def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(made: Made) -> None:
     short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
-    config = made(**short, planted_scores__weight=1.0, planted_scores__adjustment=0.0)
+    config = made(**short, planted_scores__weight=1.0)
     run(config)
     without = PlantedScores.load(Path(config.checkpoint_dir), labels_hash(config))
     assert without.name_weight == 0
@@ -277,7 +282,7 @@ def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(ma
     names = Path(config.training_file or "").parent / LABEL_NAMES
     names.write_text(f"{label}\tthe {word}\n", encoding="utf-8")
     more = {"planted_scores__name_weight": 3.0, "result_dir": str(names.parent / "named")}
-    config = made(**short, planted_scores__weight=1.0, planted_scores__adjustment=0.0, **more)
+    config = made(**short, planted_scores__weight=1.0, **more)
     run(config)
     named = PlantedScores.load(Path(config.checkpoint_dir), labels_hash(config))
     gained = named.scores([word]) - without.scores([word])
@@ -315,7 +320,7 @@ def test_the_linear_model_is_fitted_once(made: Made, tmp_path: Path, monkeypatch
     assert run(config)["metrics"] == run(other)["metrics"]
     assert len(fits) == 1
     assert (Path(config.checkpoint_dir) / ARRAYS).read_bytes() == (Path(other.checkpoint_dir) / ARRAYS).read_bytes()
-    run(made(**short, planted_scores__weight=2.0, planted_scores__offset=0.0, result_dir=str(tmp_path / "weighed")))
+    run(made(**short, planted_scores__weight=2.0, result_dir=str(tmp_path / "weighed")))
     assert len(fits) == 1
     run(made(**short, planted_scores__word_letters=4, result_dir=str(tmp_path / "another")))
     assert len(fits) == 2
@@ -354,12 +359,16 @@ def labels_hash(config: Config) -> str:
     return json.loads((Path(config.checkpoint_dir) / "config.json").read_text())["hashes"]["labels"]
 
 
-def test_a_configured_adjustment_is_taken(made: Made) -> None:
+def test_weights_that_were_chosen_before_are_taken_without_validation_documents(made: Made, tmp_path: Path) -> None:
     short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
-    config = made(**short, planted_scores__weight=1.0, planted_scores__adjustment=0.3)
+    config = made(**short, planted_scores__weight=1.0, val_file=None, val_size=0)
+    config = replace(config, checkpoint_dir=tmp_path / "second")
+    write_chosen_weights(Path(config.checkpoint_dir), {"adjustment": 0.3, "offset": 0.7, "weight": 9.0})
     run(config)
     with np.load(Path(config.checkpoint_dir) / ARRAYS) as content:
-        assert float(content["adjustment"]) == 0.3
+        assert {name: float(content[name]) for name in ("adjustment", "offset", "weight")} == {
+            "adjustment": 0.3, "offset": 0.7, "weight": 1.0,
+        }  # fmt: skip
 
 
 def test_negative_or_empty_values_are_refused(made: Made) -> None:
@@ -368,9 +377,8 @@ def test_negative_or_empty_values_are_refused(made: Made) -> None:
             planted_scores__top=0,
             planted_scores__lead=-1,
             planted_scores__weight=-1,
-            planted_scores__adjustment=-1,
         )
-    for name in ("top", "lead", "weight", "adjustment"):
+    for name in ("top", "lead", "weight"):
         assert f"planted_scores.{name}:" in str(caught.value)
 
 

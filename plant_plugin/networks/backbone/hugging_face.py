@@ -46,7 +46,6 @@ class HuggingFaceBackbone(nn.Module):
         frozen: Leave the model's weights as they are although they are neither quantised nor adapted.
         gradient_checkpointing: Keep only the input of each layer and compute the rest again in the backward pass.
         dequantize: Spread quantised weights out again, to merge adapters into what they were trained on.
-        gradient_tokens: Train through the windows that hold so many last sub-words; None: through all.
         own_dropout: Dropout inside the model, in the place of every rate of its own; None: its own rates.
 
     ``quantization``, ``lora`` and the others are as in :class:`plant_plugin.networks.options.PLANT`.
@@ -69,7 +68,6 @@ class HuggingFaceBackbone(nn.Module):
         gradient_checkpointing: bool = False,
         trust_remote_code: bool = False,
         dequantize: bool = False,
-        gradient_tokens: int | None = None,
         own_dropout: float | None = None,
     ) -> None:
         super().__init__()
@@ -100,7 +98,7 @@ class HuggingFaceBackbone(nn.Module):
             _checkpoint_layers(self.model)
         if lora is not None:
             self.model = add_adapters(self.model, lora)
-        self.dropout, self.gradient_tokens = nn.Dropout(dropout), gradient_tokens
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, text: Tensor, length: Tensor, mask: Tensor) -> Tensor:
         """Return states (B, T, H) of ``text`` (B, T), at least float32; ``mask`` is false on padding, on the right."""
@@ -111,18 +109,8 @@ class HuggingFaceBackbone(nn.Module):
         if self.window is None or text.shape[1] <= self.window:
             return self._states(text, mask)
         windows = cut_into_windows(mask, self.window, self.overlap, causal=self.causal)
-        cut, real = windows.of(text), windows.of(mask)
-        trained = torch.ones_like(windows.document, dtype=torch.bool)  # (W,)
-        if self.gradient_tokens is not None and self.training and torch.is_grad_enabled():
-            trained = windows.of_last(mask, self.gradient_tokens)
-        if bool(trained.all()):
-            return self._states(cut, real)[windows.row, windows.column]  # from (W, window, H)
-        others = (~trained).nonzero().flatten()
-        with torch.no_grad():  # no more of them at once than are trained, so that memory stays flat
-            parts = [self._states(cut[some], real[some]) for some in others.split(int(trained.sum()))]
-        states = torch.cat([*parts, self._states(cut[trained], real[trained])])
-        place = torch.cat([others, trained.nonzero().flatten()]).argsort()  # where each window's states now are
-        return states[place[windows.row], windows.column]
+        states = self._states(windows.of(text), windows.of(mask))  # (W, window, H)
+        return states[windows.row, windows.column]
 
     def _states(self, text: Tensor, mask: Tensor) -> Tensor:
         states: Tensor = self.model(input_ids=text, attention_mask=mask.long()).last_hidden_state
@@ -217,19 +205,14 @@ def _checkpoint_layers(model: nn.Module) -> None:
 
 
 def _windows(longest: int | None, window: int | None, overlap: int | None) -> tuple[int | None, int]:
-    """Fill in and check the window and its overlap."""
+    """Check the window and fill in what is None."""
     if window is not None and longest is not None and window > longest:
         what = f"the window of {window} sub-words is longer than the {longest} that the model can take"
         raise ConfigError(what, where="network_config: lm_window", fix=f"set lm_window to at most {longest}")
     window = window or longest
     if window is None:
         return None, 0
-    overlap = window // OVERLAP_SHARE if overlap is None else overlap
-    if not 0 <= overlap < window:
-        what = f"an overlap of {overlap} sub-words leaves nothing of a window of {window}"
-        fix = f"set lm_overlap to at least 0 and below {window}"
-        raise ConfigError(what, where="network_config: lm_overlap", fix=fix)
-    return window, overlap
+    return window, window // OVERLAP_SHARE if overlap is None else overlap
 
 
 def _longest_input(model: nn.Module, config: PretrainedConfig) -> int | None:

@@ -25,15 +25,6 @@ class Windows(NamedTuple):
         cut = values[self.document[:, None], self.position]
         return cut & self.inside if values.dtype == torch.bool else cut
 
-    def of_last(self, mask: Tensor, count: int) -> Tensor:
-        """Choose the windows (W,) with states of a document's last ``count`` tokens, at least one of each document."""
-        length = mask.sum(dim=1, keepdim=True).clamp(min=1)
-        place = torch.arange(mask.shape[1], device=mask.device)
-        last = (place < length) & (place >= length - count)
-        chosen = torch.zeros(len(self.document), dtype=torch.bool, device=mask.device)
-        chosen[self.row[last]] = True
-        return chosen
-
 
 def cut_into_windows(mask: Tensor, window: int, overlap: int, *, causal: bool = False) -> Windows:
     """Cut each document into as many windows as its length needs, so that neighbours in the batch change nothing.

@@ -75,7 +75,7 @@ def look(config: Settings, user_keys: set[str], *, network: bool) -> Facts:
         names=_names(config, corpus, language),
         has_validation=config.val_file is not None,
         scores=scores_wanted,
-        batch_size=config.stage2.batch_size or (config.batch_size if "batch_size" in user_keys else None),
+        batch_size=config.batch_size if "batch_size" in user_keys else None,
         network=network,
         gpu=device_of(config.cpu).type == "cuda",
         free_memory=free_and_total_memory()[0],

@@ -53,8 +53,6 @@ def test_documents_beyond_the_context_go_in_overlapping_windows(folders: dict[st
         ({"quantization": "nf5"}, "quantization"),
         ({"quantization": "nf4", "lm_from_scratch": True}, "lm_from_scratch"),
         ({"lm_window": 65}, "lm_window"),
-        ({"lm_overlap": 64}, "lm_overlap"),
-        ({"lm_overlap": -1}, "lm_overlap"),
     ],
 )
 def test_what_does_not_fit_names_its_key(folders: dict[str, str], options: dict[str, Any], word: str) -> None:
