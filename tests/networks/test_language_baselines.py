@@ -15,13 +15,13 @@ from plant_plugin.networks.language_baselines import CrossAttentionHead
 def test_cross_attention_head_is_the_formula_of_plm_ca(monkeypatch: pytest.MonkeyPatch, block_elements: int) -> None:
     monkeypatch.setattr(language_baselines, "BLOCK_ELEMENTS", block_elements)
     hidden, relevance = hidden_states(4)
-    head = CrossAttentionHead(4, LABELS, scale=0.5, prior_strength=2.0).double()
+    head = CrossAttentionHead(4, LABELS, prior_strength=2.0).double()
     for parameter in (head.norm.weight, head.norm.bias):
         nn.init.normal_(parameter)
 
     def score(document: int, label: int, token: int) -> float:
         key = head.key.weight @ hidden.states[document, token]
-        return float(head.label_embeddings[label] @ key / 0.5 + 2.0 * relevance[label, document, token])
+        return float(head.label_embeddings[label] @ key + 2.0 * relevance[label, document, token])
 
     def read(label: int, mean: Tensor) -> float:
         value = head.value.weight @ mean + head.value.bias
