@@ -13,6 +13,8 @@ import scipy.sparse as sp
 
 from plant_plugin.config import Config
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.relevance.ridge import RidgeOptions
+from plant_plugin.report.result import tune_on_validation
 from plant_plugin.report.run import Run
 from plant_plugin.training.build import build_network
 from plant_plugin.training.inputs import Inputs, Shortlists
@@ -30,7 +32,7 @@ def parts(made: Callable[..., Config]) -> tuple[Any, Inputs, Config, Run]:
 
 def fitted(inputs: Inputs, config: Config, weight: float) -> PlantedScores:
     train, labels = inputs.documents.corpus.train.texts, inputs.documents.document_labels
-    return replace(PlantedScores.fit(train, labels, config.planted_scores), weight=weight)
+    return replace(PlantedScores.fit(train, labels, RidgeOptions.of(config.planted_scores)), weight=weight)
 
 
 def test_validation_logits_are_the_networks_own_from_a_file_without_a_name(parts: Any) -> None:
