@@ -153,8 +153,8 @@ def test_every_rule_gives_a_reason_in_one_line(facts: Facts) -> None:
 
 @pytest.mark.parametrize("facts", [EURLEX_6K, EURLEX_57K, SMALL, replace(SMALL, mined_gain=0.1)])
 def test_what_is_chosen_is_a_configuration(facts: Facts) -> None:
-    given = {key: value for key, value in load_config("plant.yml", {"training_file": "demo:train"}).given.items()}
-    values = _filled({**given, "choose": False}, decisions(replace(facts, names=None)))
+    unchecked = load_config("plant.yml", {"training_file": "demo:train"}).unchecked
+    values = _filled({**unchecked, "choose": False}, decisions(replace(facts, names=None)))
     config = load_config(None, values)
     assert not config.choose
     assert config.network_config["encoder"] == "cnn"
