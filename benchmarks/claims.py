@@ -175,48 +175,48 @@ def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterat
     if len(variants) < 3:  # two points always lie on a line
         return
     systems = load_systems(folder, variants)
-    told = [f"{float(system.told('experiment', 'value')):g}" for system in systems]
+    points = [f"{float(system.told('experiment', 'value')):g}" for system in systems]
     for metric in metrics:
         pairs = []
-        for system, value in zip(systems, told, strict=True):
+        for system, value in zip(systems, points, strict=True):
             for result in system.results:
                 run = System(system.name, [result])
                 x = [float(value)] if axis == "value" else column(run, axis)
                 pairs += zip(x, column(run, metric), strict=False)  # nothing of a run that lacks one of them
         if len(pairs) < 3:
             continue
-        found = stats.spearmanr(*np.array(pairs).T)
-        correlation = float(found.statistic)
-        says = NO_DIFFERENCE if found.pvalue >= SIGNIFICANT else YES if correlation > 0 else OPPOSITE
-        compared = f"`{of}` with {', '.join(sorted(told, key=float))}" + (f", by {axis}" if axis != "value" else "")
+        correlated = stats.spearmanr(*np.array(pairs).T)
+        correlation = float(correlated.statistic)
+        says = NO_DIFFERENCE if correlated.pvalue >= SIGNIFICANT else YES if correlation > 0 else OPPOSITE
+        compared = f"`{of}` with {', '.join(sorted(points, key=float))}" + (f", by {axis}" if axis != "value" else "")
         gain, seeds = f"correlation {correlation:+.2f}, {len(pairs)} runs", min(len(s.results) for s in systems)
         yield Answer(folder.name, compared, metric, "", gain, says, seeds)
 
 
-def verdict(claim: dict[str, Any], found: list[Answer]) -> str:
+def verdict(claim: dict[str, Any], replies: list[Answer]) -> str:
     """What the answers come to."""
     if "untestable" in claim:
-        told = claim["untestable"]
-        return told if told.startswith(NOT_TRIED) else f"{NOT_TESTABLE}: {told}"
-    return _all_say(found) if found else NOT_TRIED
+        reason = claim["untestable"]
+        return reason if reason.startswith(NOT_TRIED) else f"{NOT_TESTABLE}: {reason}"
+    return _all_say(replies) if replies else NOT_TRIED
 
 
-def _all_say(found: list[Answer]) -> str:
-    said = {answer.says for answer in found}
+def _all_say(replies: list[Answer]) -> str:
+    said = {answer.says for answer in replies}
     name = HOLDS if said == {YES} else IN_PART if YES in said else FAILS
-    seeds = sorted({answer.seeds for answer in found})
+    seeds = sorted({answer.seeds for answer in replies})
     if seeds[0] >= ENOUGH:
         return name
     few = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
     return f"{name} ({few} seed{'s' * (few != '1')})"
 
 
-def by_dataset(found: list[Answer]) -> str:
+def by_dataset(replies: list[Answer]) -> str:
     """What the answers of each data set come to, with the first of them in numbers."""
     of: dict[str, list[Answer]] = {}
-    for answer in found:
+    for answer in replies:
         of.setdefault(answer.dataset, []).append(answer)
-    return "; ".join(f"{name}: {_all_say(own)}, {own[0].in_short}" for name, own in of.items())
+    return "; ".join(f"{name}: {_all_say(of_dataset)}, {of_dataset[0].in_short}" for name, of_dataset in of.items())
 
 
 def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> str:
@@ -232,7 +232,7 @@ def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> 
         details += [f"{claim['source']}. The paper: {claim['paper']}. Here: **{said}**.", ""]
         details += [claim["caution"].strip(), ""] if "caution" in claim else []
         if found:
-            details += [*markdown_rows(list(MEASURED), [one.row for one in found]), ""]
+            details += [*markdown_rows(list(MEASURED), [reply.row for reply in found]), ""]
     counted = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
     return "\n".join([
         "# Claims of the papers", "",
@@ -254,16 +254,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     check, results = parser.parse_args().check, HERE / "results"
-    made, claims = MadeFrom(HERE / "tables" / "made_from.json"), load_claims()
-    kept = [path for name in names_in(results) for path in files_of(results / name)]
-    sources = digest(results, kept, digest_of_code(), claims)
-    if made.is_current(PAGE, sources):
+    pages_made, claims = MadeFrom(HERE / "tables" / "made_from.json"), load_claims()
+    sources_read = [path for name in names_in(results) for path in files_of(results / name)]
+    sources = digest(results, sources_read, digest_of_code(), claims)
+    if pages_made.is_current(PAGE, sources):
         return 0
     if check:
         print(f"{PAGE.name} is out of date; run python benchmarks/claims.py", file=sys.stderr)
         return 1
     PAGE.write_text(page(claims, results, processes=-1), encoding="utf-8")
-    made.write([(PAGE, sources)])
+    pages_made.write([(PAGE, sources)])
     return 0
 
 

@@ -51,12 +51,12 @@ def label_f1(documents: PerDocument) -> npt.NDArray[np.float64]:
 
 def rare_f1(system: System, lowest: float, highest: float) -> list[npt.NDArray[np.float64]]:
     """Seed by seed, F1 of the labels of the test split with so many training documents, both ends included."""
-    found = []
+    rows = []
     for documents in system.documents:
         values, counts = label_f1(documents), documents.train_counts
         assert counts is not None
-        found.append(values[(counts >= lowest) & (counts <= highest) & ~np.isnan(values)])
-    return found
+        rows.append(values[(counts >= lowest) & (counts <= highest) & ~np.isnan(values)])
+    return rows
 
 
 def peak(result: Mapping[str, Any]) -> float | None:
@@ -154,17 +154,19 @@ def sources(published: Published | None) -> list[str]:
 
 def tested(systems: list[System], baseline: str, metrics: Iterable[str]) -> Table | None:
     """What the paired tests of ``plant compare`` say, of the systems whose per-document values are beside them."""
-    kept = [system for system in systems if system.documents]
-    if baseline not in {system.name for system in kept} or len(kept) < 2:
+    with_documents = [system for system in systems if system.documents]
+    if baseline not in {system.name for system in with_documents} or len(with_documents) < 2:
         return None
-    return compare(kept, baseline, metrics=[name for name in metrics if any(s.values(name) for s in kept)])
+    return compare(
+        with_documents, baseline, metrics=[name for name in metrics if any(s.values(name) for s in with_documents)]
+    )
 
 
 def gain_lines(table: Table) -> list[str]:
     """The tests as Markdown."""
-    told = f"Gain over {table.baseline}, in points, where per-document values were kept. {explanation(table)}"
+    heading = f"Gain over {table.baseline}, in points, where per-document values were kept. {explanation(table)}"
     notes = [f"- {note}." for note in table.notes]
-    return ["", told, "", *markdown_rows(list(GAINS), [list(row) for row in gains(table)]), "", *notes, ""]
+    return ["", heading, "", *markdown_rows(list(GAINS), [list(row) for row in gains(table)]), "", *notes, ""]
 
 
 def titled(systems: list[System], text: str) -> str:
@@ -232,10 +234,10 @@ def consistency_picture(systems: list[System], definition: Mapping[str, Any]) ->
 
 def gain_picture(systems: list[System], definition: Mapping[str, Any]) -> Figure | None:
     """Gains over the baseline."""
-    found = tested(systems, baseline_of(systems, definition), definition["columns"])
-    if found and definition.get("on_validation"):  # the results call what they were tested on the test split
-        found.title = found.title.replace("test split", "validation documents")
-    return None if found is None else gains_picture(found, [n for n in definition["columns"] if n in found.metrics][:4])
+    table = tested(systems, baseline_of(systems, definition), definition["columns"])
+    if table and definition.get("on_validation"):  # the results call what they were tested on the test split
+        table.title = table.title.replace("test split", "validation documents")
+    return None if table is None else gains_picture(table, [n for n in definition["columns"] if n in table.metrics][:4])
 
 
 def curves(systems: list[System], definition: Mapping[str, Any]) -> Figure:
@@ -259,8 +261,8 @@ PICTURES: dict[str, Callable[[list[System], Mapping[str, Any]], Any]] = {
 
 def figures(systems: list[System], definition: Mapping[str, Any]) -> dict[str, Figure]:
     """Kind of picture -> picture, of those that the results allow."""
-    made = {kind: PICTURES[kind](systems, definition) for kind in definition["pictures"]}
-    return {kind: figure for kind, figure in made.items() if figure is not None}
+    drawn = {kind: PICTURES[kind](systems, definition) for kind in definition["pictures"]}
+    return {kind: figure for kind, figure in drawn.items() if figure is not None}
 
 
 def not_run(systems: list[System], definition: Mapping[str, Any]) -> list[str]:
@@ -276,8 +278,8 @@ def gone(systems: list[System], definition: Mapping[str, Any]) -> list[str]:
     for system in systems:
         if why := definition.get("gone", {}).get(system.name):
             of.setdefault(why, []).append(system.name)
-    told = "; ".join(f"{', '.join(names)} ({why})" for why, names in of.items())
-    return [f"No longer in the package or its trials: {told}.", ""] if told else []
+    reasons = "; ".join(f"{', '.join(names)} ({why})" for why, names in of.items())
+    return [f"No longer in the package or its trials: {reasons}.", ""] if reasons else []
 
 
 def processors(systems: list[System]) -> list[str]:
@@ -286,11 +288,11 @@ def processors(systems: list[System]) -> list[str]:
     for system in systems:
         for result in system.results:
             name, cores = _machine(result)
-            told = f"{name}, {cores} core{'s' * (cores > 1)}" if cores else name or NOT_NOTED
-            of.setdefault(told, {})[system.name] = None
+            processor = f"{name}, {cores} core{'s' * (cores > 1)}" if cores else name or NOT_NOTED
+            of.setdefault(processor, {})[system.name] = None
     if set(of) <= {NOT_NOTED}:
         return []
-    parts = [f"{told}: {', '.join(names)}" for told, names in sorted(of.items())]
+    parts = [f"{processor}: {', '.join(names)}" for processor, names in sorted(of.items())]
     several = any(len(set(map(_machine, system.results))) > 1 for system in systems)
     alone = (
         " Times and memory of a system with runs on several are of the one that most of them had." if several else ""
@@ -300,15 +302,16 @@ def processors(systems: list[System]) -> list[str]:
 
 def rising(systems: list[System]) -> list[str]:
     """A sentence on the systems of which most seeds were best in their last epoch, if there are any."""
-    found = []
+    rising_runs = []
     for system in systems:
         epochs = [[epoch[WATCHED] for epoch in result.get("epochs", {}).get("val", []) if WATCHED in epoch]
                   for result in system.results]  # fmt: skip
         last = [values[-1] == max(values) for values in epochs if len(values) > 1]
         if 2 * sum(last) > len(last):
-            found.append(system.name)
-    told = f"Best on validation ({WATCHED}) in the last of their epochs, so that more might gain: {', '.join(found)}."
-    return [told, ""] if found else []
+            rising_runs.append(system.name)
+    names = ", ".join(rising_runs)
+    sentence = f"Best on validation ({WATCHED}) in the last of their epochs, so that more might gain: {names}."
+    return [sentence, ""] if rising_runs else []
 
 
 def page(name: str, systems: list[System], definition: Mapping[str, Any], published: Published | None = None) -> str:

@@ -92,7 +92,7 @@ def write_runs(folder: Path, runs: Runs) -> None:
     ends: dict[str, int] = defaultdict(int)
     lines = []
     for (variant, _), run in sorted(runs.items()):
-        told: dict[str, tuple[str, int, tuple[int, ...]]] = {}
+        stored_at: dict[str, tuple[str, int, tuple[int, ...]]] = {}
         for name, array in run.arrays.items():
             member = f"{name}.{array.dtype.name}"
             content = member, array.tobytes()
@@ -100,8 +100,8 @@ def write_runs(folder: Path, runs: Runs) -> None:
                 places[content] = ends[member]
                 stored[member].append(array.ravel())
                 ends[member] += array.size
-            told[name] = member, places[content], array.shape
-        lines.append(json.dumps({"variant": variant, **run.result, "arrays": told}, separators=(",", ":")) + "\n")
+            stored_at[name] = member, places[content], array.shape
+        lines.append(json.dumps({"variant": variant, **run.result, "arrays": stored_at}, separators=(",", ":")) + "\n")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(_file(folder, ARRAYS)) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_LZMA) as archive:
         for member, parts in sorted(stored.items()):

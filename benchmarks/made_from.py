@@ -28,11 +28,11 @@ DOCUMENTS, LABELS = 40, 12  # of the made-up comparison
 
 def digest(folder: Path, paths: Iterable[Path], *settings: object) -> str:
     """Of files, named as they lie in a folder, and of what JSON can say."""
-    found = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+    hashed = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for path in sorted(paths):
         content = path.read_bytes()
-        found.update(f"\n{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
-    return found.hexdigest()
+        hashed.update(f"\n{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
+    return hashed.hexdigest()
 
 
 def digest_of_code() -> str:

@@ -155,9 +155,9 @@ def violin_picture(groups: Mapping[str, Sequence[float]], *, title: str, x: str,
                 part.set_alpha(0.5)
         if len(values):
             mean = statistics.fmean(values)
-            told = f"{mean:.1f}" if abs(mean) >= 1 else f"{mean:.2f}"
+            mean_text = f"{mean:.1f}" if abs(mean) >= 1 else f"{mean:.2f}"
             axes.plot([place], [mean], marker="o", color=colour, markeredgecolor="white")
-            axes.annotate(f"mean {told}", (place, mean), (8, 4), textcoords="offset points", fontsize=9)
+            axes.annotate(f"mean {mean_text}", (place, mean), (8, 4), textcoords="offset points", fontsize=9)
     names_below = [f"{name}\nn = {len(values):,}" for name, values in groups.items()]
     turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(groups) > MANY else {}
     axes.set_xticks(range(len(groups)), names_below, **turned)

@@ -105,7 +105,7 @@ def table(dataset: str, systems: list[System], definition: dict[str, Any]) -> st
         *markdown_rows(["system", "seeds", *more], rows_of(systems, more, papers)), "",
         "Macro-F1@macro by number of training documents of a label:", "",
         *markdown_rows(["system", *BINS], [[name, *cells] for name, _, *cells in bins]), "",
-        *(gain_lines(found) if (found := tested(systems, baseline, (*shown, *more, *RARE))) else []),
+        *(gain_lines(gains) if (gains := tested(systems, baseline, (*shown, *more, *RARE))) else []),
         *stage1_lines(systems, (*shown, *more, *RARE)),
         f"Counts ({systems[0].name}, first seed): {counts}.", "",
         *picture_lines(dataset, definition),
@@ -116,8 +116,8 @@ def table(dataset: str, systems: list[System], definition: dict[str, Any]) -> st
 def stage1_lines(systems: list[System], metrics: Sequence[str]) -> list[str]:
     """The tests of two stages against one, where both have results."""
     pair = [system for system in systems if system.name in (TWO_STAGES, ONE_STAGE)]
-    found = tested(pair, ONE_STAGE, metrics)
-    return gain_lines(found) if found else []
+    table = tested(pair, ONE_STAGE, metrics)
+    return gain_lines(table) if table else []
 
 
 def readme(text: str, name: str, systems: list[System]) -> str:
@@ -171,12 +171,12 @@ def write_pages(
     results: Path, tables: Path, *, check: bool = False, everything: bool = False, processes: int = 1
 ) -> list[str]:
     """Write the pages that are out of date, or all; with ``check`` only name them."""
-    made, code = MadeFrom(tables / "made_from.json"), digest_of_code()
+    pages_made, code = MadeFrom(tables / "made_from.json"), digest_of_code()
     sources = {}
     for folder in (results / name for name in names_in(results)):
-        kept = digest(results, files_of(folder), code, EXPERIMENTS[experiment_of(folder.name)])
-        if everything or not made.is_current(tables / f"{folder.name}.md", kept):
-            sources[folder] = kept
+        sources_read = digest(results, files_of(folder), code, EXPERIMENTS[experiment_of(folder.name)])
+        if everything or not pages_made.is_current(tables / f"{folder.name}.md", sources_read):
+            sources[folder] = sources_read
     current = {f"{name}.md" for name in names_in(results)}
     gone = [
         path for path in tables.glob("*.md") if path.name not in current and MADE in path.read_text(encoding="utf-8")
@@ -190,7 +190,7 @@ def write_pages(
         path.unlink()
     if folders or gone:
         written = [(tables / f"{folder.name}.md", sources[folder]) for folder in folders]
-        made.write(written, [path.name for path in gone])
+        pages_made.write(written, [path.name for path in gone])
     return []
 
 
@@ -214,13 +214,13 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--pictures", nargs="+", metavar="NAME", help="of these results, to benchmarks/pictures")
-    asked = parser.parse_args()
-    if asked.pictures:
-        for name in asked.pictures:
+    options = parser.parse_args()
+    if options.pictures:
+        for name in options.pictures:
             write_pictures(HERE / "results" / name, HERE / "pictures")
         return 0
-    check = asked.check
-    stale = write_pages(HERE / "results", HERE / "tables", check=check, everything=asked.all, processes=-1)
+    check = options.check
+    stale = write_pages(HERE / "results", HERE / "tables", check=check, everything=options.all, processes=-1)
     stale += write_speed(HERE / "tables", check=check)
     path = HERE.parent / "README.md"
     text = path.read_text(encoding="utf-8")
