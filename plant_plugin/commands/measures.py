@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 @shared.json_option
 @shared.loads_models()
 def faithfulness(model: Path, documents: Documents, most: int, seed: int, as_json: bool, load: shared.Load) -> None:
-    """Take the strongest words out of the documents of FILE, or leave them alone in, and ask MODEL again.
+    """Take the strongest words out of the documents of FILE, or leave only them in, and ask MODEL again.
 
     Comprehensiveness is the probability that a predicted label loses without them (higher is better), sufficiency what
-    it loses with them alone (lower is better); means over 1, 5, 10, 20 and 50 % of the words. A measure that beats
+    it loses with only them (lower is better); means over 1, 5, 10, 20 and 50 % of the words. A measure that beats
     random and MIG says where the prediction comes from. Each document is scored some hundred times.
     """
     from plant_plugin.model.faithfulness import faithfulness as measured
 
     predictor = load(model)
-    found = measured(predictor, (one.text for one in islice(documents, most)), seed=seed)
+    orders = measured(predictor, (document.text for document in islice(documents, most)), seed=seed)
     if as_json:
-        click.echo(shared.as_json(found))
+        click.echo(shared.as_json(orders))
         return
     click.echo(f"{'words ordered by':<18}{'comprehensiveness':>20}{'sufficiency':>20}")
-    for one in found:
-        lost = f"{one.comprehensiveness:.3f} ± {one.comprehensiveness_error:.3f}"
-        alone = f"{one.sufficiency:.3f} ± {one.sufficiency_error:.3f}"
-        click.echo(f"{one.order:<18}{lost:>20}{alone:>20}")
-    click.echo(f"means over {found[0].documents} documents with a predicted label, ± standard error", err=True)
+    for each in orders:
+        without = f"{each.comprehensiveness:.3f} ± {each.comprehensiveness_error:.3f}"
+        only = f"{each.sufficiency:.3f} ± {each.sufficiency_error:.3f}"
+        click.echo(f"{each.order:<18}{without:>20}{only:>20}")
+    click.echo(f"means over {orders[0].documents} documents with a predicted label, ± standard error", err=True)
 
 
 @click.command()
@@ -97,16 +97,16 @@ def plausibility(
     predictor, unrefitted = with_unrefitted(load, model)
     pairs = marked_pairs(predictor, *tested, seed=seed)
     chosen = marked_pairs(unrefitted, *chooses, seed=seed)
-    found = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
-    _show(found, pairs)
+    orders = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
+    _show(orders, pairs)
     if out is not None:
-        shared.write(out, shared.as_json(_content(found, pairs)))
+        shared.write(out, shared.as_json(_content(orders, pairs)))
     if write_threshold:
         click.echo(f"written: {write_rule(model, chosen_rule(chosen))}", err=True)
 
 
 def _train_counts(predictor: Predictor, training_file: Path | None) -> npt.NDArray[np.int64] | None:
-    """Training documents of each label, from a file or from the run's folder; None where neither tells."""
+    """Count training documents of each label, from a file or the run's folder; None where neither says."""
     from plant_plugin.data.tables import read_any
     from plant_plugin.report.label_statistics import read_train_counts
     from plant_plugin.report.result import label_counts
@@ -116,28 +116,28 @@ def _train_counts(predictor: Predictor, training_file: Path | None) -> npt.NDArr
     return label_counts(read_any(training_file, keep_texts=False).labels, predictor.labels)
 
 
-def _show(found: list[Plausibility], pairs: MarkedPairs) -> None:
-    """A line for each order, in percent with intervals; then for each bin of labels, without."""
-    heads = "".join(f"{name:>21}" for name in found[0].measures)
+def _show(orders: list[Plausibility], pairs: MarkedPairs) -> None:
+    """Print a line for each order, in percent with intervals; then for each bin of labels, without."""
+    heads = "".join(f"{name:>21}" for name in orders[0].measures)
     click.echo(f"{'words ordered by':<26}{'share':>6}{heads}")
-    for one in found:
-        cells = (f"{mean:.1%} [{low:.1%} {high:.1%}]".replace("%", "") for mean, low, high in one.measures.values())
-        click.echo(f"{one.order:<26}{one.shares[0]:>6.2f}" + "".join(f"{cell:>21}" for cell in cells))
-    for name in found[0].bins:
-        heads = "".join(f"{measure:>10}" for measure in found[0].measures)
+    for each in orders:
+        cells = (f"{mean:.1%} [{low:.1%} {high:.1%}]".replace("%", "") for mean, low, high in each.measures.values())
+        click.echo(f"{each.order:<26}{each.shares[0]:>6.2f}" + "".join(f"{cell:>21}" for cell in cells))
+    for name in orders[0].bins:
+        heads = "".join(f"{measure:>10}" for measure in orders[0].measures)
         click.echo(f"\n{f'{name} training documents':<32}{heads}")
-        for one in found:
-            click.echo(f"{one.order:<32}" + "".join(f"{100 * mean:>10.1f}" for mean, _, _ in one.bins[name].values()))
+        for each in orders:
+            click.echo(f"{each.order:<32}" + "".join(f"{100 * mean:>10.1f}" for mean, _, _ in each.bins[name].values()))
     documents = len(set(pairs.documents))
     left = f"; left out: {pairs.unknown:,} of labels that the model does not know, {pairs.wordless:,} without a word"
     click.echo(f"in %, means over {len(pairs):,} pairs of {documents:,} documents, [95 % interval]{left}", err=True)
 
 
-def _content(found: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]:
+def _content(orders: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]:
     return {
         "pairs": len(pairs),
         "documents": len(set(pairs.documents)),
         "pairs_of_unknown_labels": pairs.unknown,
         "pairs_without_a_word": pairs.wordless,
-        "orders": found,
+        "orders": orders,
     }

@@ -30,7 +30,7 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 @click.option("--system", metavar="URL", help="Code system of the labels in FHIR; ICD-10-CM's where they look so.")
 @click.option("--out", type=shared.FILE, help="Write to this file.")
 @shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
-@click.option("--top", type=shared.COUNT, help="At most so many labels; alone: without a threshold.")
+@click.option("--top", type=shared.COUNT, help="At most so many labels; without --threshold the best so many.")
 @click.option("--batch-size", default=32, show_default=True, type=shared.COUNT, help="Documents at once.")
 @click.option("--ray", "address", is_flag=False, flag_value="", metavar="[ADDRESS]",
               help="By workers of a Ray cluster, e.g. auto; of this machine unless given.")  # fmt: skip

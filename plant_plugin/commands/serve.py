@@ -46,9 +46,9 @@ def serve(
 
     / is a page to paste a text into, /docs describes the rest.
 
-    Requests that come at once are read together. No text is kept or logged. It listens to this machine alone unless
+    Requests that come at once are read together. No text is kept or logged. It listens only to this machine unless
     --host says otherwise, and answers whoever reaches it unless there is a token. With --desk coders sign in at /desk
-    with tokens of `plant desk add-coder`, decide on codes and mark words; their file alone keeps texts (docs/desk.md).
+    with tokens of `plant desk add-coder`, decide on codes and mark words; only their file keeps texts (docs/desk.md).
     """
     with needs_extra("serve"):
         from plant_plugin.serving import access
@@ -89,7 +89,7 @@ def export(
 
     No text, log or prediction of the run is copied. The new folder works where a run folder does (--eval
     --checkpoint_path) and as a repository of a hub, a file in plant's own commands. Adapters are merged into their
-    language model; OUT/backbone then loads with transformers alone.
+    language model; OUT/backbone then loads with only transformers.
     """
     import torch
 

@@ -150,7 +150,7 @@ def loads_models(*, names: bool = True) -> Decorator:
 
     device = click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
     of_labels = click.option("--names", multiple=True, metavar="icd9|icd10|FILE",
-                             help="What labels stand for; FILE: label TAB name. May be repeated.")  # fmt: skip
+                             help="Names of labels; FILE: label TAB name. May be repeated.")  # fmt: skip
     options = all_of(*([of_labels] if names else []), device, folder_options)
     return decorate
 

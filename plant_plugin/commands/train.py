@@ -48,7 +48,7 @@ def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None
 @click.argument("file")
 @click.option("-c", "--config", default="plant.yml", metavar="FILE", help="Another configuration than plant.yml.")
 @click.option("--from", "folder", metavar="RUN_FOLDER", type=FOLDER,
-              help="Go on from this run, with FILE's documents or what coders finished at a desk.")  # fmt: skip
+              help="Continue this run with FILE's documents or what coders finished at a desk.")  # fmt: skip
 def train(file: str, config: str, folder: Path | None, **flags: object) -> None:
     """Train PLANT on FILE, your documents, with what suits them: network, length, epochs, evidence, names, weights.
 

@@ -133,7 +133,7 @@ CONNECTION: ContextVar[TimedConnection] = ContextVar("CONNECTION")
 
 
 class TimedRequests:
-    """ASGI middleware, the outermost: tells a :class:`TimedConnection` how far its request and answer are.
+    """ASGI middleware, the outermost: a :class:`TimedConnection` learns from it how far its request and answer are.
 
     A request that is answered before its body has come whole ends its connection: nobody reads the rest.
     """

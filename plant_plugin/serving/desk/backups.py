@@ -57,7 +57,7 @@ def _copy(source: Path, out: Path) -> None:
 
 
 def _is_worked_on(path: Path) -> bool:
-    """Tell whether a file is a database that was opened for work, as a backup is not: SQLite's log goes with it."""
+    """Tell whether a file is a database that was opened for work: unlike a backup it has SQLite's log."""
     with open(path, "rb") as stream:
         head = stream.read(20)
     return head[:6] == b"SQLite" and head[18:20] == LOGGED
