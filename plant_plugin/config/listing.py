@@ -51,7 +51,7 @@ def keys() -> Iterator[Key]:
 def _of_block(options: type[Block], prefix: str) -> Iterator[Key]:
     """Yield the keys of a class of options, those of a class inside it in its place.
 
-    A sentence is the comment behind a key, in the class itself or in one that it is derived from.
+    A sentence is the comment after a key, in the class itself or in one that it is derived from.
     """
     lines = "\n".join(inspect.getsource(part) for part in options.__mro__ if part not in (Block, object))
     for field in dataclasses.fields(options):
