@@ -65,8 +65,10 @@ class Columns(NamedTuple):
         names = [str(name) for name in names]
         for key, column in zip(("text_column", "labels_column"), (self.text, self.labels), strict=True):
             if column is not None and column not in names:
-                fix = f"name the column: {key}; {suggestion(column, names)}"
-                raise DataError(f"there is no column {column!r}", where=where, fix=fix)
+                near = suggestion(column, names)
+                # Without a header these "names" are a document's: only one that is nearly right is shown.
+                near = near if near.startswith("did you mean") else "the first line has to hold the columns' names"
+                raise DataError(f"there is no column {column!r}", where=where, fix=f"name the column: {key}; {near}")
         for column in self:
             if column is not None and names.count(column) > 1:
                 raise DataError(

@@ -131,7 +131,7 @@ def test_over_a_language_model_its_tokenizer_stays(task: Path, tmp_path: Path) -
     [
         (lambda task, out: {"least": 49}, "choose 2 to 48"),
         (lambda task, out: out.mkdir(), "it is there already"),
-        (lambda task, out: (task / "train.txt").write_text("L1\tsign1x\n"), "was not trained on this file alone"),
+        (lambda task, out: (task / "train.txt").write_text("L1\tsign1x\n"), "was not trained on only this file"),
     ],
 )
 def test_what_cannot_be_stripped(

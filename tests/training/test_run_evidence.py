@@ -95,7 +95,7 @@ def test_a_model_is_tested_again_to_the_same_numbers(
     config, result = trained
     changes: dict[str, Any] = {"evidence__prior": 0.25}
     if not with_evidence:
-        changes = {f"evidence__{key}_file": None for key in ("training", "val", "test")}
+        changes = {f"evidence__{key}_file": None for key in ("training", "val")}
         changes |= {"training_file": None, "val_file": None}
     folder = Path(config.test_file).parent
     again = marked_config(
@@ -301,7 +301,7 @@ def test_other_networks_take_evidence(made_marked: Made, name: str) -> None:
 
 
 def test_mined_phrases_are_kept_and_explained(made_marked: Made) -> None:
-    nothing = {f"evidence__{key}_file": None for key in ("training", "val", "test")}
+    nothing = {f"evidence__{key}_file": None for key in ("training", "val")}
     config = made_marked(**nothing, evidence__mine=True, stage2__epochs=1, planted_scores__weight=2.0)
     result = run(config)
     folder = Path(config.checkpoint_dir)
