@@ -123,6 +123,12 @@ def test_only_its_room_names_the_first_plant() -> None:
             assert [f"{path}:{number}: {line}" for number, line in lines if names.search(line)] == []
 
 
+def test_every_module_has_its_test_in_the_mirrored_folder() -> None:
+    modules = (path.relative_to(PACKAGE) for path in MODULES if path.name != "__init__.py")
+    tests = [ROOT / "tests" / path.parent / f"test_{path.name}" for path in modules]
+    assert [str(path.relative_to(ROOT)) for path in tests if not path.is_file()] == []
+
+
 def test_few_values_without_a_type() -> None:
     found = sum(len(re.findall(r"\bAny\b", path.read_text(encoding="utf-8"))) for path in MODULES)
     assert found <= BUDGET["any"]

@@ -111,15 +111,6 @@ def test_weights_are_kept_in_half_precision(tmp_path: Path) -> None:
         assert content["data"].dtype == np.float16
 
 
-@pytest.mark.parametrize(
-    ("documents", "labels", "model"),
-    [(6_000, 2_632, "ridge"), (16_000, 30_000, "ridge"), (16_001, 50, "label_ridge"), (15_000, 50_000, "label_ridge")],
-)
-def test_auto_chooses_by_size(documents: int, labels: int, model: str) -> None:
-    assert RidgeOptions(model="auto").model_for(documents, labels) == model
-    assert RidgeOptions(model="ridge").model_for(documents, labels) == "ridge"
-
-
 def test_auto_of_few_documents_is_the_exact_ridge_to_the_last_bit() -> None:
     texts = [f"word{number % 7} word{number % 5} word{number % 3}" for number in range(40)]
     labels = sp.csr_array((np.arange(40)[:, None] % 7 == np.arange(7)).astype(np.float32))

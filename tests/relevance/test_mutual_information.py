@@ -176,12 +176,6 @@ def test_document_order_changes_nothing() -> None:
     np.testing.assert_array_equal(first.toarray(), second.toarray())
 
 
-def test_values_stay_exact_close_to_independence() -> None:
-    # One pair more than expected by chance among a million documents: 1.6e-11 nats, lost by a sum of logarithms.
-    half = 5 * 10**5
-    assert mutual_information(half // 2 + 2, half, half, 10**6) == pytest.approx((2 / 250_000) ** 2 / 2, rel=1e-6)
-
-
 def test_validation_and_test_data_have_no_influence(tmp_path: Path) -> None:
     train = "a\tcat dog cat\nb\tbird dog\na b\tcat bird\n\tfish\n"
 
@@ -274,17 +268,3 @@ def test_eurlex6k_takes_seconds(shared: Path) -> None:
     assert time.perf_counter() - start < 5
     assert found.matrix.shape == (2512, tokens.size)
     np.testing.assert_allclose(found.matrix.max(axis=1).toarray(), 1)
-
-
-@pytest.mark.parametrize("counts", [(1, 2, 3, 10), (0, 2, 3, 10), (2, 2, 2, 10), (2, 2, 10, 10), (1, 1, 1, 1)])
-def test_mutual_information_by_entropies(counts: tuple[int, int, int, int]) -> None:
-    """H(X) + H(Y) - H(X, Y), which is the same number by another road."""
-    both, with_label, with_token, total = counts
-
-    def entropy(*cells: int) -> float:
-        shares = np.array([cell for cell in cells if cell]) / total
-        return float(-(shares * np.log(shares)).sum())
-
-    joint = (both, with_label - both, with_token - both, total - with_label - with_token + both)
-    expected = entropy(with_label, total - with_label) + entropy(with_token, total - with_token) - entropy(*joint)
-    assert mutual_information(*counts) == pytest.approx(expected, abs=1e-12)

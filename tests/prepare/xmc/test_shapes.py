@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from plant_plugin.errors import DataError
+from plant_plugin.prepare.xmc.shapes import find_shape, names_of, one_line
+
+
+def test_a_text_stays_in_its_line_and_column() -> None:
+    assert one_line("a\tb\rc\n") == "a b c"
+
+
+def test_labels_are_written_once_and_in_order() -> None:
+    assert names_of([10, 2, 10]) == ["2", "10"]
+
+
+def test_labels_by_name_beside_texts(tmp_path: Path) -> None:
+    for split, labels in {"train": "b a b\n\n", "test": "a\n"}.items():
+        (tmp_path / f"{split}_labels.txt").write_text(labels)
+        (tmp_path / f"{split}_texts.txt").write_text("".join(f"text {line}\n" for line in range(labels.count("\n"))))
+    shape = find_shape(tmp_path, None, "utf-8")
+    assert (shape.name, shape.labels) == ("attention_xml", None)
+    assert list(shape.read("train")) == [(["a", "b"], "text 0"), ([], "text 1")]
+    (tmp_path / "test_texts.txt").write_text("one\ntwo\n")
+    with pytest.raises(DataError, match="2 texts for 1 lists of labels"):
+        list(shape.read("test"))
+
+
+def test_no_shape(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="none of the shapes"):
+        find_shape(tmp_path, None, "utf-8")

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import psutil
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.kernel_ridge import KernelRidge
+
+from plant_plugin.errors import ConfigError
+from plant_plugin.relevance import ridge
+from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.relevance.ridge import RidgeOptions
+
+EVERYTHING = RidgeOptions(model="ridge", penalty=0.5, top=10**6)
+
+
+HARD = "aB9_ -éßſ²½\u0301İ、\n\u00a0𝟘"
+
+
+def test_equals_scikit_learns_kernel_ridge(task) -> None:
+    texts, labels, unseen = task
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
+    features = vectorizer.fit_transform(texts)
+    expected = KernelRidge(alpha=0.5).fit(features, labels.toarray()).predict(vectorizer.transform(unseen))
+    found = PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert found.std() > 0.01
+
+
+def test_blocks_of_documents_columns_and_labels_change_nothing(task, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels, unseen = task
+    whole = PlantedScores.fit(texts, labels, EVERYTHING)
+    for name, size in (("ROWS", 7), ("COLUMNS", 4), ("LABELS", 2), ("FREQUENT", 0.3)):
+        monkeypatch.setattr(ridge, name, size)
+    np.testing.assert_allclose(
+        PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen), whole.scores(unseen), atol=1e-5
+    )
+
+
+def test_documents_that_cannot_be_solved_at_once_are_refused(task, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels, _ = task
+    monkeypatch.setattr(ridge, "MOST_EXACT", 59)
+    with pytest.raises(ConfigError, match=r"(?s)planted_scores\.model: 60 documents at once are more .*label_ridge"):
+        PlantedScores.fit(texts, labels, EVERYTHING)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=4 * 40**2))
+    with pytest.raises(ConfigError, match=r"(?s)planted_scores\.model: 60 documents at once need .*label_ridge"):
+        PlantedScores.fit(texts, labels, EVERYTHING)
+    PlantedScores.fit(texts, labels, dataclasses.replace(EVERYTHING, model="label_ridge"))
+
+
+def test_a_penalty_that_tells_equal_documents_apart_in_64_bits_alone_is_refused() -> None:
+    labels = sp.csr_array(np.eye(4, dtype=np.float32))
+    with pytest.raises(ConfigError, match="1e-12 is too little for 32 bits"):
+        PlantedScores.fit(["one two"] * 4, labels, RidgeOptions(model="ridge", penalty=1e-12, min_documents=1))
+
+
+def test_keeps_the_largest_weights_of_each_label(task) -> None:
+    texts, labels, _ = task
+    whole = PlantedScores.fit(texts, labels, EVERYTHING).linear.weights.toarray()
+    pruned = PlantedScores.fit(texts, labels, RidgeOptions(penalty=0.5, top=3)).linear.weights.toarray()
+    for full, kept in zip(whole, pruned, strict=True):
+        chosen = np.argsort(-np.abs(full))[:3]
+        assert set(np.flatnonzero(kept)) == set(chosen)
+        np.testing.assert_allclose(kept[chosen], full[chosen], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("documents", "labels", "model"),
+    [(6_000, 2_632, "ridge"), (16_000, 30_000, "ridge"), (16_001, 50, "label_ridge"), (15_000, 50_000, "label_ridge")],
+)
+def test_auto_chooses_by_size(documents: int, labels: int, model: str) -> None:
+    assert RidgeOptions(model="auto").model_for(documents, labels) == model
+    assert RidgeOptions(model="ridge").model_for(documents, labels) == "ridge"
