@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests" / "prepare"))
 
 from made_up_mimic import SUMMARY, write_lists, write_mimic3  # noqa: E402
 from test_mdace import DIAGNOSIS, write_mdace  # noqa: E402
-from test_mimic4 import write_mimic4  # noqa: E402
+from test_mimic_iv import write_mimic4  # noqa: E402
 
 from plant_plugin.prepare.mimic.splits import RARE50  # noqa: E402
 

@@ -26,7 +26,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "tables" / "rehearsal.md"
-PACKAGED = HERE.parents[1] / "plant_plugin" / "config" / "packaged"
 FIRST = "# first: "  # how lines in the head of a configuration start that say what makes its files
 RECORDS = "records"  # of the steps, in the folder of a data set
 GIB = 1024**3
@@ -50,7 +49,9 @@ def steps(what: str, share: float, batches: int, flags: Sequence[str]) -> Iterat
     if what == "xmc":
         yield Step("prepare", ["plant", "prepare", "xmc", "raw", "data"], ["data"])
         return
-    head = (PACKAGED / config).read_text(encoding="utf-8").splitlines()
+    show = [sys.executable, "-c", "from plant_plugin.cli import plant; plant()", "show", config]
+    shown = subprocess.run(show, capture_output=True, text=True, check=True)
+    head = shown.stdout.splitlines()
     for line in head:
         if line.startswith(FIRST):
             yield Step(line.split()[3], shlex.split(line.removeprefix(FIRST)), ["data"])

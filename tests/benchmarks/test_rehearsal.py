@@ -10,11 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "prepare"))
-
 from made_up_mimic import CODE_HEADER, NAME_HEADER, NOTE_HEADER
-from test_mimic4 import DIAGNOSES, DISCHARGE, PROCEDURES
+from test_mimic_iv import DIAGNOSES, DISCHARGE, PROCEDURES
 
 ROOT = Path(__file__).resolve().parents[2]
 REHEARSE = ROOT / "benchmarks" / "rehearsal" / "rehearse.py"
