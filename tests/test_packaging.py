@@ -69,7 +69,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
         entry_points = wheel.read(f"plant_plugin-{__version__}.dist-info/entry_points.txt").decode()
         registry = wheel.read("plant_plugin/registry.yaml")
     assert names == package_files() | {"plant_plugin/registry.yaml"}
-    assert any(re.fullmatch(r"plant_plugin/config/packaged/\w+\.yml", name) for name in names)
+    assert any(re.fullmatch(r"plant_plugin/config/packaged/(data|methods)/\w+\.yml", name) for name in names)
     assert registry == (ROOT / "registry.yaml").read_bytes()
     assert f"\nVersion: {__version__}\n" in metadata
     assert "\nRequires-Dist: setuptools<81\n" in metadata
@@ -99,7 +99,7 @@ def test_the_commands_work_far_from_the_checkout(installed: Path, tmp_path: Path
     assert Path(where.strip()).is_relative_to(installed.parent)
     assert "--stage1.k" in run(installed / "libmultilabel", "--help", folder=tmp_path)
     assert "BiGRULWAN" in run(installed / "plant", "list", "networks", folder=tmp_path)
-    assert "plant_demo.yml" in run(installed / "plant", "list", "configurations", folder=tmp_path)
+    assert "laat.yml" in run(installed / "plant", "list", "configurations", folder=tmp_path)
     assert "no problems found" in run(installed / "plant", "validate", "plant_demo.yml", folder=tmp_path)
 
 
