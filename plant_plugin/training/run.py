@@ -65,8 +65,8 @@ def run(config: Config, *, tests: bool = True) -> Result:
         result = run_in_folder(config, tests=tests)
         if config.settled and not config.silent and is_first():
             folder = shlex.quote(str(config.checkpoint_dir))
-            commands = f"  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
-            print(f"the model is in {folder}\n{commands}", file=sys.stderr)
+            commands = f"\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
+            print(f"the model is in {folder}{commands if _is_ours(config) else ''}", file=sys.stderr)
         return result
 
 
@@ -149,15 +149,20 @@ def read_documents(config: Config, run: Run) -> Encoded:
     return documents
 
 
+def _is_ours(config: Config) -> bool:
+    """Tell whether our strategies train the model; ``plant predict`` reads no folder of LibMultiLabel's."""
+    return not config.linear and registry.get("networks", config.model_name).ours
+
+
 def _one_process(config: Config, tests: bool) -> Result:
     """Run one of the processes of a run: all use the folder of the first, and only that prints and writes."""
     config = from_first(lambda: config)
     config = replace(config, silent=config.silent or not is_first())
-    record = Run(Path(config.checkpoint_dir), silent=config.silent, tests=tests, writes=is_first())
+    record = Run(config.checkpoint_dir, silent=config.silent, tests=tests, writes=is_first())
     record.config_name, record.config_hash, record.changed = config.config_name, config.hash(), config.changed()
     try:
         registry.use(config.registry)  # in a process that was started for this run
-        if config.linear or not registry.get("networks", config.model_name).ours:
+        if not _is_ours(config):
             from plant_plugin.host.baseline import run_baseline  # imports LibMultiLabel, seconds
 
             return run_baseline(config, record)
@@ -171,12 +176,8 @@ def _one_process(config: Config, tests: bool) -> Result:
 def _guarded(config: Config, run: Run, stages: Stages) -> Result:
     """Train, or test, where a stop, a full disk and an earlier end of the same run are provided for."""
     triton_choice.choose(config.kernels)
-    run.logged_config, run.config_hash, run.changed, thresholds = (
-        config.as_dict(),
-        config.hash(),
-        config.changed(),
-        None,
-    )
+    run.logged_config, run.config_hash, run.changed = config.as_dict(), config.hash(), config.changed()
+    thresholds = None
     run.command = resume.command(str(config.config_path or config.config_name), run.resumed_from)
     with contextlib.ExitStack() as stack:
         stack.enter_context(resume.sigterm_stops(run))
@@ -192,7 +193,7 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
         if config.refit != "none":
             config, thresholds = _trained_once(config, run, stages)
         stack.enter_context(limited_memory(run, limited=device_of(config.cpu).type == "cpu"))
-        L.seed_everything(config.seed if config.seed is not None else 0, workers=True, verbose=False)
+        L.seed_everything(config.seed or 0, workers=True, verbose=False)
         if config.eval:
             return test_again(config, run)
         if config.stage2.epochs == 0 or few_are_new(run.further):
@@ -217,10 +218,10 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
         return config.on_both(), None
     folder = run.folder / FIRST_PASS
     if not from_first(lambda: "cost" in (read_run_record(run.folder) or {})):
-        begun = bool(config.resume) and from_first(lambda: read_run_record(folder) is not None)
-        again = str(folder) if begun else None
+        begun = config.resume and from_first(lambda: read_run_record(folder))
+        resumed = str(folder) if begun else None
         with run.first_pass() as first:
-            _guarded(replace(config, refit="none", resume=again, checkpoint_dir=folder), first, stages)
+            _guarded(replace(config, refit="none", resume=resumed, checkpoint_dir=folder), first, stages)
         if is_first():
             note_cost(run.folder, run.totals())
     second, thresholds, epochs = from_first(lambda: _second_training(config, folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,21 @@ def test_plant_train(mine: Make, tmp_path: Path) -> None:
     assert made.exit_code == 0, made.output
     assert "plant predict" in made.stderr
     assert (next((tmp_path / "runs").iterdir()) / "settled.yml").is_file()
+
+
+@pytest.mark.parametrize(("changes", "shown"), [({}, True), ({"model_name": "CAML"}, False), ({"linear": True}, False)])
+def test_commands_are_shown_for_models_that_they_read(
+    mine: Make,
+    changes: dict[str, Any],
+    shown: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("plant_plugin.training.run.run_in_folder", lambda config, tests: {})
+    run(replace(mine(), choose=False, settled="# chosen", silent=False, **changes))
+    message = capsys.readouterr().err
+    assert "the model is in" in message
+    assert ("plant predict" in message) is shown
 
 
 def test_what_a_user_gives_is_never_chosen() -> None:
