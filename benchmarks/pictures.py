@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation import names
 from plant_plugin.files import atomic_write
-from plant_plugin.report.pictures import COLOURS, panels, rendered
+from plant_plugin.report.pictures import COLOURS, STYLE, panels
 from plant_plugin.report.systems import System
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 MARKERS = "osD^vPX"  # for print without colour
 MANY = 5  # more names than this do not fit beside each other
+STEADY: Any = {**STYLE, "svg.hashsalt": "plant", "svg.fonttype": "path"}  # the same file every time
+HASHED = re.compile(r"\b([mp])[0-9a-f]{10}\b")  # names of markers and clipping paths
+PLACES = re.compile(r' (?:d|x|y|width|height)="[^"]*"|translate\([^)]*\)')
+LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
 @dataclass(frozen=True)
@@ -194,6 +200,23 @@ def learning_curves(results: Mapping[str, Mapping[str, Any]], metrics: Sequence[
                     ) from error
                 lines[f"{name}, {word}"] = Line(points, colour=number, dashed=split == "train")
     return line_picture(drawn, title=title, x="epoch of stage 2")
+
+
+def rendered(figure: Figure, kind: str) -> bytes:
+    """Return a file of a picture, ``png`` or ``svg``: the same bytes for the same picture, on another processor too."""
+    import matplotlib
+
+    stream = io.BytesIO()
+    with matplotlib.rc_context(STEADY):
+        figure.savefig(stream, format=kind, dpi=150, metadata={"Date" if kind == "svg" else "Software": None})
+    return _steady(stream.getvalue().decode()).encode() if kind == "svg" else stream.getvalue()
+
+
+def _steady(svg: str) -> str:
+    """Take out what the last bits of a number change: places to a hundredth of a point, names numbered, not hashed."""
+    numbers: dict[str, str] = {}
+    svg = HASHED.sub(lambda match: numbers.setdefault(match[0], f"{match[1]}{len(numbers)}"), svg)
+    return PLACES.sub(lambda match: LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", match[0]), svg)
 
 
 def save_picture(figure: Figure, path: Path) -> None:

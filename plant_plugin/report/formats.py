@@ -1,4 +1,4 @@
-"""A comparison as Markdown, CSV, LaTeX, JSON or one self-contained HTML page."""
+"""A comparison as Markdown, JSON or one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -12,14 +12,8 @@ from plant_plugin.report.compare import DOWN, UP, Cell, Table
 from plant_plugin.report.published import Published
 
 Bold = tuple[str, str]  # before and after a bold number
-MARKDOWN_BOLD, LATEX_BOLD, HTML_BOLD = ("**", "**"), ("\x02", "\x03"), ("<b>", "</b>")
-LATEX = {  # what pandas does not escape
-    "\x02": r"\textbf{", "\x03": "}", "±": r"$\pm$", "–": "--", "†": r"$^\dagger$", ">": r"\textgreater{}",
-    "<": r"\textless{}", f" {UP}": r"\,$\blacktriangle$", f" {DOWN}": r"\,$\blacktriangledown$",
-}  # fmt: skip
+MARKDOWN_BOLD, HTML_BOLD = ("**", "**"), ("<b>", "</b>")
 GAINS = ("system", "metric", "gain", "95 % interval", "p, randomisation", "p, Wilcoxon", "p, 10 folds")
-TESTED = ("gain", "low", "high", "p_randomisation", "p_wilcoxon", "p_folds")
-CSV_COLUMNS = ("system", "metric", "seeds", "mean", "deviation", *TESTED, "mark", "best", "obstacle", "notes")
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -125,62 +119,10 @@ def published_lines(published: Published) -> list[str]:
     return ["", f"{published.heading}:", "", *(f"- {note}." for note in published.notes)]
 
 
-def comma_separated(table: Table) -> str:
-    """Write one line for each system and metric, numbers as fractions; each with its system's or its papers' notes."""
-    import pandas
-
-    lines = []
-    for (system, metric), cell in table.cells.items():
-        tests = {column: getattr(cell.test, column.removeprefix("p_"), None) for column in TESTED}
-        notes = [note.removeprefix(f"{system}: ") for note in table.notes if note.startswith(f"{system}: ")]
-        lines.append({
-            "system": system, "metric": metric, "seeds": table.seeds.get(system), "mean": cell.mean,
-            "deviation": cell.deviation, **tests, "mark": cell.mark, "best": int(cell.best),
-            "obstacle": cell.obstacle, "notes": "; ".join(notes),
-        })  # fmt: skip
-    if (papers := table.published) is not None:
-        of_papers = {"obstacle": papers.heading, "notes": "; ".join(papers.notes)}
-        for row in papers.rows:
-            values = {metric: row.value(metric) for metric in table.metrics}
-            lines += [
-                {"system": row.name, "metric": metric, "mean": value, **of_papers}
-                for metric, value in values.items()
-                if value is not None
-            ]
-    return pandas.DataFrame(lines, columns=[*CSV_COLUMNS], dtype=object).to_csv(index=False, lineterminator="\n")
-
-
 def as_json(table: Table) -> str:
     """Write everything as JSON, numbers as fractions."""
     cells = [{"system": s, "metric": m, **asdict(cell), "mark": cell.mark} for (s, m), cell in table.cells.items()]
     return json.dumps({**asdict(table), "cells": cells}, ensure_ascii=False, indent=1) + "\n"
-
-
-def latex(table: Table) -> str:
-    """Write two ``tabular`` for booktabs and amssymb, of the numbers and of the gains, with the notes as comments."""
-    text = _comment(f"{table.title}. {explanation(table)}") + _tabular("lr", header(table), rows(table, LATEX_BOLD))
-    if tested := gains(table):
-        text += _comment(f"Gain over {table.baseline}, in points.") + _tabular("ll", GAINS, tested)
-    return text + "".join(_comment(f"{note}.") for note in (*table.notes, *_papers(table)))
-
-
-def _comment(text: str) -> str:
-    return "% " + text.replace("\n", " ") + "\n"
-
-
-def _papers(table: Table) -> list[str]:
-    return [] if table.published is None else [table.published.heading, *table.published.notes]
-
-
-def _tabular(first: str, columns: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """Write a table whose columns are numbers but for the first two; ``first`` is how these are aligned."""
-    import pandas
-
-    frame = pandas.DataFrame(body, columns=[*columns])
-    text = frame.to_latex(index=False, escape=True, column_format=first + "r" * (len(columns) - 2))
-    for sign, source in LATEX.items():
-        text = text.replace(sign, source)
-    return text
 
 
 def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
@@ -191,7 +133,8 @@ def page(table: Table, pictures: Mapping[str, bytes] | None = None) -> str:
     if tested := gains(table):
         body += f"\n<h2>Gain over {html.escape(table.baseline)}, in points</h2>\n"
         body += _html_table(GAINS, [[html.escape(text) for text in row] for row in tested])
-    for heading, notes in (("Notes", table.notes), ("Published", _papers(table))):
+    papers = [] if table.published is None else [table.published.heading, *table.published.notes]
+    for heading, notes in (("Notes", table.notes), ("Published", papers)):
         if notes:
             listed = "".join(f"<li>{html.escape(note)}.</li>" for note in notes)
             body += f"\n<h2>{heading}</h2>\n<ul>{listed}</ul>"
@@ -211,6 +154,4 @@ def _html_table(columns: Sequence[str], body: Sequence[Sequence[str]]) -> str:
         return f'<div class="wide">{frame.to_html(index=False, escape=False, border=0)}</div>'
 
 
-FORMATS: dict[str, Callable[[Table], str]] = {
-    ".md": markdown, ".csv": comma_separated, ".tex": latex, ".json": as_json, ".html": page,
-}  # fmt: skip
+FORMATS: dict[str, Callable[[Table], str]] = {".md": markdown, ".json": as_json, ".html": page}

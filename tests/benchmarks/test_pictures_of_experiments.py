@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from pictures import Line, frequency_picture, learning_curves, line_picture, save_picture, violin_picture
+from pictures import Line, frequency_picture, learning_curves, line_picture, rendered, save_picture, violin_picture
 
 from plant_plugin.errors import DataError
 from plant_plugin.report.systems import System
@@ -84,3 +84,18 @@ def test_a_file_is_the_same_every_time(tmp_path: Path, ending: str, start: bytes
     first, second = (path.read_bytes() for path in paths)
     assert first.startswith(start)
     assert first == second
+
+
+def picture(kind: str, noise: float = 0.0) -> bytes:
+    lines = {"a": Line([(1, 2 + noise), (3, 5)])}
+    return rendered(line_picture({"P@5 (%)": lines}, title="t", x="epochs"), kind)
+
+
+def test_the_same_picture_is_the_same_bytes() -> None:
+    for kind in ("png", "svg"):
+        assert picture(kind) == picture(kind)
+
+
+def test_less_than_a_hundredth_of_a_point_changes_no_byte_of_an_svg() -> None:
+    assert picture("svg") == picture("svg", 2e-6)
+    assert picture("svg") != picture("svg", 1e-2)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plant_plugin.report.compare import Cell, Table
-from plant_plugin.report.formats import MARKDOWN_BOLD, latex, markdown_rows, number, written
+from plant_plugin.report.compare import Cell
+from plant_plugin.report.formats import MARKDOWN_BOLD, markdown_rows, number, written
 
 
 def test_numbers_are_percent_with_their_marks() -> None:
@@ -15,8 +15,3 @@ def test_numbers_are_percent_with_their_marks() -> None:
 
 def test_a_bar_in_a_markdown_cell_is_escaped() -> None:
     assert markdown_rows(["system", "P@1"], [["a|b", "1"]]) == ["| system | P@1 |", "| --- | ---: |", "| a\\|b | 1 |"]
-
-
-def test_signs_and_names_are_latex() -> None:
-    table = Table("t", "a_b", 5, ["a_b"], {"a_b": 2}, ["P@1"], {("a_b", "P@1"): Cell(0.5, 0.01, best=True)})
-    assert r"a\_b & 2 & \textbf{50.0 $\pm$ 1.0} \\" in latex(table)

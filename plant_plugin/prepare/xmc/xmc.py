@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import warnings
 from contextlib import nullcontext
 from pathlib import Path
 
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.xmc_sparse import read_filter, read_pairs, read_xmc
+from plant_plugin.data.xmc_sparse import read_filter
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import Made, describe, opened, staged, write_provenance
 from plant_plugin.prepare.xmc.shapes import Shape, find_shape
@@ -17,8 +15,6 @@ from plant_plugin.prepare.xmc.shapes import Shape, find_shape
 # A and B of Jain et al. 2016, by what the texts are from.
 PROPENSITIES = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
 NAMED = {"amazon": "amazon", "wikipedia": "wiki(?!10)"}  # Wiki10-31K is reported with the default
-XCLIB_READS = ("pairs", "sparse")
-XCLIB_BYTES = 1 << 30  # pyxclib reads a whole file into memory
 
 
 def propensities_of(name: str) -> str:
@@ -88,9 +84,6 @@ def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, int | str]
         counts[f"{split}_without_labels"] = without_labels
         counts[f"{split}_without_text"] = without_text
         counts[f"{split}_labels_in_all"] = labels_in_all
-        if shape.name in XCLIB_READS:
-            compared = compare_with_xclib(shape.by_split[split], shape.name == "sparse")
-            counts[f"{split}_compared_with_pyxclib"] = compared
     names = sorted(seen["train"] | seen["test"]) if shape.labels is None else shape.labels
     counts["labels"] = len(names)
     counts["labels_in_training"] = len(seen["train"])
@@ -114,36 +107,3 @@ def _write_filter(source: Path, stage: Path | None, counts: dict[str, int | str]
             stream.write(f"{document}\t{int(label)}\n")
             pairs += 1
     return pairs
-
-
-def compare_with_xclib(path: Path, with_features: bool) -> bool:
-    """Read the labels of a sparse file with pyxclib too; a ``DataError`` where the two readers disagree.
-
-    Returns:
-        Whether a comparison was made: pyxclib has to be installed, and the file plain, of less than a gigabyte and
-        one that it can read.
-    """
-    if path.suffix != ".txt" or path.stat().st_size > XCLIB_BYTES or importlib.util.find_spec("xclib") is None:
-        return False
-    try:
-        from xclib.data import data_utils
-    except ImportError:  # built for another numpy, or without its own dependencies
-        return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns where the last labels of the header are not used
-        try:
-            if with_features:
-                theirs = data_utils.read_data(str(path))[1]
-            else:
-                theirs = data_utils.read_sparse_file(str(path), safe_read=False)  # which takes labels in any order
-        except ValueError:  # it asks for a label somewhere, and for features in order
-            return False
-    if with_features:  # it leaves out lines without anything
-        ours = ((row.line, row.labels) for row in read_xmc(path) if row.labels or row.features)
-    else:
-        ours = ((line, labels) for line, labels in enumerate(read_pairs(path), 2))
-    for number, (line, labels) in enumerate(ours):
-        if sorted(set(labels)) != sorted(theirs.indices[theirs.indptr[number] : theirs.indptr[number + 1]].tolist()):
-            fix = "the line is probably not of the format; please report it without its content if it is"
-            raise DataError("pyxclib reads other labels than we do", where=f"{path}, line {line}", fix=fix)
-    return True
