@@ -20,7 +20,7 @@ from pathlib import Path
 
 from plant_plugin import Predictor
 from plant_plugin.data.documents import source_path
-from plant_plugin.data.new_documents import Documents
+from plant_plugin.data.tables import Columns, Table
 from plant_plugin.files import atomic_write
 from plant_plugin.model.faithfulness import Faithfulness, faithfulness
 
@@ -60,7 +60,7 @@ def main() -> None:
     found: dict[str, list[Faithfulness]] = {}
     for run in options.runs:
         system, _, folder = run.partition("=")
-        documents = Documents(str(source_path(options.test_file)), "libmultilabel")
+        documents = Table(source_path(options.test_file), "libmultilabel", Columns(labels=None))
         texts = [document.text for document in islice(documents, options.documents)]
         found[system] = faithfulness(Predictor.load(folder), texts, seed=options.seed)
     with atomic_write(TABLES / f"faithfulness_{options.name}.md") as temporary:

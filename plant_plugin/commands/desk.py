@@ -14,7 +14,7 @@ from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.errors import ConfigError, needs_extra
 
 if TYPE_CHECKING:
-    from plant_plugin.data.new_documents import Documents
+    from plant_plugin.data.tables import Table
     from plant_plugin.serving.desk.figures import Figures
     from plant_plugin.serving.desk.store import Desk
 
@@ -81,13 +81,11 @@ def new_token(desk_file: Path, name: str, close: bool) -> None:
 @click.option(
     "--coded-by", help="FILE is one to train on: take its labels, and the evidence file beside it, as NAME's."
 )
-def add_documents(
-    desk_file: Path, documents: Documents, date: datetime | None, wanted: int, coded_by: str | None
-) -> None:
+def add_documents(desk_file: Path, documents: Table, date: datetime | None, wanted: int, coded_by: str | None) -> None:
     """Put the documents of FILE into the queue; what is there already stays once."""
     at, day = open_desk(desk_file, make=True), None if date is None else date.date().isoformat()
     if coded_by is None:
-        ids = at.add_documents(((document.id, document.text) for document in documents), day, wanted)
+        ids = at.add_documents(((document.name, document.text) for document in documents), day, wanted)
     else:
         from plant_plugin.serving.desk.imports import add_coded
 

@@ -13,7 +13,7 @@ from plant_plugin.commands import shared
 from plant_plugin.errors import DataError
 
 if TYPE_CHECKING:
-    from plant_plugin.data.new_documents import Documents
+    from plant_plugin.data.tables import Table
     from plant_plugin.model.predictor import Predictor
 
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @shared.loads_models()
 def explain(
     model: str,
-    documents: Documents,
+    documents: Table,
     beside: tuple[str, ...],
     document: str | None,
     labels: tuple[str, ...],
@@ -79,21 +79,21 @@ def explain(
             print_explanation(explanation, Console(file=sys.stdout))
 
 
-def _text(documents: Documents, wanted: str | None) -> str:
+def _text(documents: Table, wanted: str | None) -> str:
     """Return the text of a document; that of the only one, where no id is wanted."""
     fix = "ids are those of the file, else numbers from 1"
     if wanted is not None and documents.form == "text":
         fix = "all of it was read as one text: say with --input what it is"
-    texts = list(itertools.islice((each.text for each in documents if wanted in (None, each.id)), 2))
+    texts = list(itertools.islice((each.text for each in documents if wanted in (None, each.name)), 2))
     if not texts:
         what = "no document is here" if wanted is None else "no document has this id"
-        raise DataError(what, where=documents.source, fix=fix)
+        raise DataError(what, where=documents.name, fix=fix)
     if len(texts) > 1 and wanted is None:
         fix = f"choose one with --document ID; {fix}"
-        raise DataError("more than one document", where=documents.source, fix=fix)
+        raise DataError("more than one document", where=documents.name, fix=fix)
     if len(texts) > 1:
         fix = "give each an id of its own, or name the key that differs with --id_column"
-        raise DataError("more than one document has this id", where=documents.source, fix=fix)
+        raise DataError("more than one document has this id", where=documents.name, fix=fix)
     return texts[0]
 
 

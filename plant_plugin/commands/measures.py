@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from plant_plugin.data.new_documents import Documents
+    from plant_plugin.data.tables import Table
     from plant_plugin.model.plausibility import MarkedPairs, Plausibility
     from plant_plugin.model.predictor import Predictor
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the random orders.")
 @shared.json_option
 @shared.loads_models()
-def faithfulness(model: Path, documents: Documents, most: int, seed: int, as_json: bool, load: shared.Load) -> None:
+def faithfulness(model: Path, documents: Table, most: int, seed: int, as_json: bool, load: shared.Load) -> None:
     """Take the strongest words out of the documents of FILE, or leave only them in, and ask MODEL again.
 
     Comprehensiveness is the probability that a predicted label loses without them (higher is better), sufficiency what

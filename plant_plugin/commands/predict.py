@@ -17,7 +17,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.files import atomic_write
 
 if TYPE_CHECKING:
-    from plant_plugin.data.new_documents import Documents
+    from plant_plugin.data.tables import Table
 
 OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 
@@ -37,7 +37,7 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 @shared.loads_models()
 def predict(
     model: Path,
-    documents: Documents,
+    documents: Table,
     output: str,
     system: str | None,
     out: Path | None,

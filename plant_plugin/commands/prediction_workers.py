@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from plant_plugin.config import registry
-from plant_plugin.data.new_documents import Document, Documents
-from plant_plugin.data.tables import STDIN
+from plant_plugin.data.tables import STDIN, Document, Table
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.model.trained import in_chunks
@@ -35,7 +34,7 @@ Predict = Callable[[Predictor, list[Document]], Part]
 
 
 def predict_on_workers(
-    documents: Documents,
+    documents: Table,
     load: Callable[[], Predictor],
     part: Predict,
     batch_size: int,
@@ -49,7 +48,7 @@ def predict_on_workers(
         documents: Of a file; standard input can be read only once, and only here.
         load: Reads the model, on a worker.
         part: Predicts the labels of documents.
-        batch_size: Documents scored at once.
+        batch_size: Table scored at once.
         address: See :func:`.cluster`.
 
     Yields:
@@ -104,14 +103,14 @@ def predict_on_workers(
                 raise
 
 
-def _read(nothing: object, documents: Documents, batch_size: int, folder: str) -> Iterator[pyarrow.Table]:
+def _read(nothing: object, documents: Table, batch_size: int, folder: str) -> Iterator[pyarrow.Table]:
     """Read chunks of documents, each a row."""
     import pyarrow
 
     os.chdir(folder)
     kind = pyarrow.list_(pyarrow.large_string())
     for chunk in in_chunks(documents, batch_size):
-        columns = {"ids": [document.id for document in chunk], "texts": [document.text for document in chunk]}
+        columns = {"ids": [document.name for document in chunk], "texts": [document.text for document in chunk]}
         yield pyarrow.table({name: pyarrow.array([values], kind) for name, values in columns.items()})
 
 
@@ -141,6 +140,7 @@ class Worker:
         """Return a row of the text and the counts of a part."""
         import pyarrow
 
-        documents = list(map(Document, chunk["ids"][0].as_py(), chunk["texts"][0].as_py()))
+        names, texts = chunk["ids"][0].as_py(), chunk["texts"][0].as_py()
+        documents = [Document(text, id=name) for name, text in zip(names, texts, strict=True)]
         text, counts = self.part(self.predictor, documents)
         return pyarrow.table({name: [value] for name, value in {"text": text, **counts}.items()})

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import click
 
 from plant_plugin.config import registry
-from plant_plugin.data.new_documents import FORMS
-from plant_plugin.data.new_documents import Documents as NewDocuments
-from plant_plugin.data.tables import Columns
+from plant_plugin.data.tables import FORMS, Columns, Table
 from plant_plugin.errors import ConfigError, FullDiskError
 from plant_plugin.files import is_full, private_files, write_text
 
@@ -165,7 +163,7 @@ def reads_documents(
         def with_documents(
             file: str, form: str | None, text_column: str, id_column: str, skip_bad: bool, **options: object
         ) -> None:
-            documents = NewDocuments(file, form, columns=Columns(text_column, None, id_column), skip_bad=skip_bad)
+            documents = Table(file, form, Columns(text_column, None, id_column), skip_bad, "--skip-bad")
             command(documents=documents, **options)
             if (skipped := documents.skipped).count:
                 lines = ", ".join(map(str, skipped.lines)) + (", …" if skipped.count > len(skipped.lines) else "")

@@ -43,6 +43,8 @@ STDIN = "-"
 ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 ARROW_FORMS = ("parquet", "datasets")
 TABLES = ("csv", "jsonl", *ARROW_FORMS)  # formats whose columns have names
+TEXT_FORMS = ("txt", "libmultilabel")  # two names of LibMultiLabel's text format
+FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv", "parquet")  # of new documents
 WIDTHS = (2, 3)  # columns of the text format
 HEADER = {"id", "label", "labels", "text"}  # what a table would call them
 LINES_KEPT = 5  # numbers of bad lines that are shown
@@ -79,23 +81,19 @@ class Columns(NamedTuple):
 DEFAULT = Columns()
 
 
-class Place(NamedTuple):
-    """The place where a row begins."""
+@dataclass
+class Document:
+    """A document as its file has it."""
 
-    file: str
-    number: int  # from 1
-    unit: str = "line"
-
-    def __str__(self) -> str:
-        return f"{self.file}, {self.unit} {self.number}"
-
-
-class Row(NamedTuple):
-    """A document."""
-
-    text: str
-    labels: list[str]
+    text: str = field(repr=False)
+    labels: list[str] = field(default_factory=list, repr=False)
     id: str | None = None
+    number: int = 1  # among all rows of its file
+
+    @property
+    def name(self) -> str:
+        """Return the id that its file gives it, else its number."""
+        return str(self.number) if self.id is None else self.id
 
 
 @dataclass
@@ -107,77 +105,87 @@ class Skipped:
     problem: DataError | None = None
 
 
-Rows = Iterator[tuple[Place, Row | DataError]]
+Rows = Iterator[tuple[int, Document | DataError]]  # each with the number of the line or row that it begins in, from 1
 Cells = Mapping[str, object]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Table:
-    """A file of documents: where it lies, and how it is read.
+    """The documents of a file, read while they are asked for; once only where it is standard input.
 
     Attributes:
         source: A path (``.gz`` and ``.xz`` are decompressed), or ``-`` for standard input.
-        form: ``txt``, one of :data:`TABLES`, ``lines`` (a text on each line) or ``text`` (the file is one document).
-            None: ``txt`` where the first line has one or two TABs, ``lines`` where it has none.
+        form: ``txt`` or ``libmultilabel``, one of :data:`TABLES`, ``lines`` (a text on each line, an empty line being
+            an empty text) or ``text`` (the file is one document). None: by the file's ending; else ``txt`` where the
+            first line has one or two TABs, ``lines`` where it has none.
         columns: Which columns are read.
+        skip_bad: Pass over rows that are no document and count them. Where labels are read, bytes of another encoding
+            stay an error: what is trained on would lack all texts with an accent.
+        otherwise: What else may be done about an error, after "or".
     """
 
     source: str | Path
-    form: str | None
-    columns: Columns
+    form: str | None = None
+    columns: Columns = DEFAULT
+    skip_bad: bool = False
+    otherwise: str = ""
+    skipped: Skipped = field(default_factory=Skipped, init=False)
+
+    def __post_init__(self) -> None:
+        if self.form is None and (by_ending := form_of(Path(self.source))) in TABLES:
+            self.form = by_ending
 
     @property
     def name(self) -> str:
         """Return how errors call it."""
         return "standard input" if self.source == STDIN else str(self.source)
 
-    def documents(self, skipped: Skipped | None = None, otherwise: str = "") -> Iterator[Row]:
+    def __iter__(self) -> Iterator[Document]:
         """Yield the rows that are documents.
-
-        Args:
-            skipped: Counts the other rows; None: the first of them is an error. Bytes of another encoding are one in
-                either case where labels are read: what is trained on would lack all texts with an accent.
-            otherwise: What else may be done about an error, after "or".
 
         Raises:
             DataError: (while reading) The file cannot be read, lacks a column, or a row is no document; with file and
                 line, without its content.
         """
-        for place, row in self.rows():
-            if isinstance(row, Row):
+        for number, (where, line, row) in enumerate(self._rows(), 1):
+            if isinstance(row, Document):
+                row.number = number
                 yield row
                 continue
-            error = DataError(row.what, where=str(place), fix=f"{row.fix}; or {otherwise}" if otherwise else row.fix)
-            if skipped is None or (row is NOT_UTF8 and self.columns.labels is not None):
+            fix = f"{row.fix}; or {self.otherwise}" if self.otherwise else row.fix
+            error = DataError(row.what, where=f"{where} {line}", fix=fix)
+            if not self.skip_bad or (row is NOT_UTF8 and self.columns.labels is not None):
                 raise error
-            skipped.count += 1
-            skipped.problem = skipped.problem or error
-            if len(skipped.lines) < LINES_KEPT:
-                skipped.lines.append(place.number)
+            self.skipped.count += 1
+            self.skipped.problem = self.skipped.problem or error
+            if len(self.skipped.lines) < LINES_KEPT:
+                self.skipped.lines.append(line)
 
-    def rows(self) -> Rows:
-        """Yield each row with its place: the document, or what is wrong with it."""
+    def _rows(self) -> Iterator[tuple[str, int, Document | DataError]]:
+        """Yield each row, the document or what is wrong with it, after the file with the unit, and the number in it."""
         with reading_errors(self.name, "check the path; `-` reads standard input"):
             if self.form in ARROW_FORMS:
                 for file, number, cells in arrow_rows(Path(self.source), self.columns.check, self.columns):
-                    yield Place(str(file), number, "row"), _row(cells, self.columns)
+                    yield f"{file}, row", number, _document(cells, self.columns)
                 return
             with self._opened() as stream:
-                if self.form == "text":
-                    text = bounded(stream.read(limit(LONGEST_LINE) + 1), self.name)
-                    yield Place(self.name, 1), _checked(Row(text, []))
-                    return
-                lines = bounded_lines(stream, self.name)
-                if self.form == "csv":
-                    yield from self._csv_rows(lines)
-                elif self.form == "jsonl":
-                    yield from self._json_rows(lines)
-                elif self.form == "lines":
-                    yield from self._line_rows(lines)
-                elif self.form == "txt":
-                    yield from self._text_rows(lines)
-                else:
-                    yield from self._guessed_rows(lines)
+                for number, row in self._rows_of(stream):
+                    yield f"{self.name}, line", number, row
+
+    def _rows_of(self, stream: IO[str]) -> Rows:
+        if self.form == "text":
+            text = bounded(stream.read(limit(LONGEST_LINE) + 1), self.name)
+            return iter([(1, _checked(Document(text)))])
+        lines = bounded_lines(stream, self.name)
+        if self.form == "csv":
+            return self._csv_rows(lines)
+        if self.form == "jsonl":
+            return self._json_rows(lines)
+        if self.form == "lines":
+            return _line_rows(lines)
+        if self.form in TEXT_FORMS:
+            return self._text_rows(lines)
+        return self._guessed_rows(lines)
 
     def _opened(self) -> AbstractContextManager[IO[str]]:
         newline = "" if self.form == "csv" else None
@@ -195,12 +203,8 @@ class Table:
                 break
         if head and head[-1].count("\t") + 1 in WIDTHS:
             return self._text_rows(chain(head, lines))
-        rows = self._line_rows(chain(head, lines))
-        return ((place, A_TAB if isinstance(row, Row) and "\t" in row.text else row) for place, row in rows)
-
-    def _line_rows(self, lines: Iterator[str]) -> Rows:
-        for number, line in enumerate(lines, 1):
-            yield Place(self.name, number), _checked(Row(line.rstrip("\n"), []))
+        rows = _line_rows(chain(head, lines))
+        return ((number, A_TAB if isinstance(row, Document) and "\t" in row.text else row) for number, row in rows)
 
     def _text_rows(self, lines: Iterator[str]) -> Rows:
         """Read two or three columns, as the first line has; empty lines and those of spaces are no rows."""
@@ -209,30 +213,29 @@ class Table:
             cells = line.rstrip("\n").split("\t")
             if len(cells) == 1 and not cells[0].strip(" "):
                 continue
-            place = Place(self.name, number)
             if (problem := _problem(line)) is not None:
-                yield place, problem
+                yield number, problem
                 continue
             if not width:
-                width = _width(cells, place)
+                width = _width(cells, f"{self.name}, line {number}")
             if len(cells) != width:
                 what = f"{len(cells)} columns where the first line has {width}"
-                yield place, DataError(what, fix="a text must hold no TAB; replace it by a space")
+                yield number, DataError(what, fix="a text must hold no TAB; replace it by a space")
             else:
-                yield place, Row(cells[-1], cells[-2].split(), cells[0] if width == 3 else None)
+                yield number, Document(cells[-1], cells[-2].split(), cells[0] if width == 3 else None)
 
     def _csv_rows(self, lines: Iterator[str]) -> Rows:
         rows = csv_rows(lines)
         line, header = next(rows, (1, None))
         if header is None:
             return
-        place = Place(self.name, line)
+        where = f"{self.name}, line {line}"
         if isinstance(header, DataError):
-            raise DataError(header.what, where=str(place), fix=header.fix)
-        self.columns.check(header, str(place))
+            raise DataError(header.what, where=where, fix=header.fix)
+        self.columns.check(header, where)
         for line, row in rows:
             cells = row if isinstance(row, DataError) else dict(zip(header, row, strict=True))
-            yield Place(self.name, line), _row(cells, self.columns)
+            yield line, _document(cells, self.columns)
 
     def _json_rows(self, lines: Iterator[str]) -> Rows:
         fix = f'a line has to be an object like {{"{self.columns.text}": "…", "{self.columns.labels}": ["A", "B"]}}'
@@ -243,7 +246,11 @@ class Table:
                 except (ValueError, RecursionError):  # its message would hold the line's content
                     cells = None
                 problem = None if isinstance(cells, dict) else DataError("no JSON object", fix=fix)
-                yield Place(self.name, number), problem or _row(cells, self.columns)
+                yield number, problem or _document(cells, self.columns)
+
+
+def _line_rows(lines: Iterator[str]) -> Rows:
+    return ((number, _checked(Document(line.rstrip("\n")))) for number, line in enumerate(lines, 1))
 
 
 def _problem(text: str) -> DataError | None:
@@ -253,22 +260,22 @@ def _problem(text: str) -> DataError | None:
     return None if is_valid(text) else NOT_UTF8
 
 
-def _checked(row: Row) -> Row | DataError:
+def _checked(row: Document) -> Document | DataError:
     return _problem(row.text) or _problem("".join((*row.labels, row.id or ""))) or row
 
 
-def _width(cells: Sequence[str], place: Place) -> int:
+def _width(cells: Sequence[str], where: str) -> int:
     """Return how many columns the text format has, by its first line."""
     if len(cells) not in WIDTHS:
         fix = "replace every TAB inside a text by a space" if len(cells) > 1 else "separate labels and text by one TAB"
         what = f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {len(cells)}"
-        raise DataError(what, where=str(place), fix=fix)
+        raise DataError(what, where=where, fix=fix)
     if HEADER.issuperset(name.strip().lower() for name in cells):
-        raise DataError("a header, which would be a document", where=str(place), fix="take this line out")
+        raise DataError("a header, which would be a document", where=where, fix="take this line out")
     return len(cells)
 
 
-def _row(cells: Cells | DataError, columns: Columns) -> Row | DataError:
+def _document(cells: Cells | DataError, columns: Columns) -> Document | DataError:
     """Return the document of a row of a table, or what is wrong with it."""
     if isinstance(cells, DataError):
         return cells
@@ -281,7 +288,7 @@ def _row(cells: Cells | DataError, columns: Columns) -> Row | DataError:
     except DataError as error:
         return error
     number = cells.get(columns.id)
-    return _checked(Row(text, labels, None if number is None else str(number)))
+    return _checked(Document(text, labels, None if number is None else str(number)))
 
 
 def _labels(cells: Cells, column: str) -> list[str]:
@@ -331,19 +338,19 @@ def read_any(
         labels_column: Of tables. Numbers of Hugging Face's ``ClassLabel`` become their names.
 
     Raises:
-        DataError: As of :meth:`Table.documents`, or there is no document.
+        DataError: As of a :class:`Table`, or there is no document.
         MissingExtraError: pyarrow is needed and not installed.
     """
-    table = Table(path, form or form_of(Path(path)), Columns(text_column, labels_column))
-    documents, ids, skipped = Documents(), list[str](), Skipped()
-    otherwise = "drop such lines with --allow_bad_lines"
-    for row in table.documents(skipped if allow_bad_lines else None, otherwise):
+    columns, otherwise = Columns(text_column, labels_column), "drop such lines with --allow_bad_lines"
+    table = Table(path, form or form_of(Path(path)), columns, allow_bad_lines, otherwise)
+    documents, ids = Documents(), list[str]()
+    for row in table:
         documents.texts.append(row.text if keep_texts else "")
         documents.labels.append(row.labels)
         if row.id is not None:
             ids.append(row.id)
     if not documents.texts:
         what, fix = "the file holds no document", "check that it was written completely"
-        raise skipped.problem or DataError(what, where=str(path), fix=fix)
-    documents.dropped, documents.ids = skipped.count, ids if len(ids) == len(documents) else None
+        raise table.skipped.problem or DataError(what, where=str(path), fix=fix)
+    documents.dropped, documents.ids = table.skipped.count, ids if len(ids) == len(documents) else None
     return documents

@@ -52,8 +52,8 @@ def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str) ->
             explained = predictor.explain(document.text, [label.label for label in labels])
             evidence = {label.scored.label: label.passages for label in explained.labels}
         bundle: dict[str, object] = {"resourceType": "Bundle", "type": "collection"}
-        if document.id:
-            bundle["identifier"] = {"system": f"{OURS}:document", "value": document.id}
+        if document.name:
+            bundle["identifier"] = {"system": f"{OURS}:document", "value": document.name}
         if labels:  # an empty list is no FHIR
             bundle["entry"] = [
                 {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(label, evidence[label.label], system)}

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import IO
 
-from plant_plugin.data.new_documents import Document
+from plant_plugin.data.tables import Document
 from plant_plugin.model.predictor import Prediction
 
 Pairs = Iterable[tuple[Document, Prediction]]
@@ -24,7 +24,7 @@ def json_lines(pairs: Pairs, stream: IO[str]) -> None:
             | ({"name": label.name} if label.name is not None else {})
             for label in prediction.labels
         ]
-        row = {"id": document.id, "labels": labels, "tokens": prediction.tokens, "cut": prediction.cut}
+        row = {"id": document.name, "labels": labels, "tokens": prediction.tokens, "cut": prediction.cut}
         stream.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
@@ -37,11 +37,11 @@ def comma_separated(pairs: Pairs, stream: IO[str]) -> None:
         csv.writer(stream, lineterminator="\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
     )
     for document, prediction in pairs:
-        writer = quoting if "\r" in document.id else plain  # which would end a row where another line end is set
+        writer = quoting if "\r" in document.name else plain  # which would end a row where another line end is set
         for rank, label in enumerate(prediction.labels, 1):
-            writer.writerow([document.id, rank, label.label, f"{label.probability:.{DIGITS}f}", label.name or ""])
+            writer.writerow([document.name, rank, label.label, f"{label.probability:.{DIGITS}f}", label.name or ""])
         if not prediction.labels:
-            writer.writerow([document.id, 0, "", "", ""])
+            writer.writerow([document.name, 0, "", "", ""])
 
 
 def label_scores(pairs: Pairs, stream: IO[str]) -> None:

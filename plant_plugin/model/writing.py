@@ -6,7 +6,7 @@ import io
 from collections import Counter
 from functools import partial
 
-from plant_plugin.data.new_documents import Document
+from plant_plugin.data.tables import Document
 from plant_plugin.model.fhir import bundles, system_of
 from plant_plugin.model.prediction_files import FORMATS
 from plant_plugin.model.predictor import Predictor

@@ -50,7 +50,7 @@ def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
             message names the line.
     """
     path, stats = source_path(source), FileStats(source)
-    for document in Table(path, form_of(path), columns).documents():
+    for document in Table(path, form_of(path), columns):
         labels = set(document.labels)
         stats.labels_each.append(len(labels))
         stats.words_each.append(len(document.text.split()))

@@ -8,8 +8,7 @@ import pytest
 pytest.importorskip("pyarrow")
 from made_up_tables import ROWS, write_dataset, write_parquet
 
-from plant_plugin.data.new_documents import Documents as NewDocuments
-from plant_plugin.data.tables import Columns, read_any
+from plant_plugin.data.tables import Columns, Table, read_any
 from plant_plugin.errors import DataError, MissingExtraError
 
 
@@ -37,12 +36,12 @@ def test_rows_of_arrow_are_counted_and_their_columns_named(tmp_path: Path) -> No
 
 def test_new_documents_come_from_parquet_and_saved_datasets_too(tmp_path: Path) -> None:
     for path in (write_parquet(tmp_path / "a.parquet"), write_dataset(tmp_path / "a")):
-        assert [(document.id, document.text) for document in NewDocuments(str(path))] == [
+        assert [(document.name, document.text) for document in Table(path, None, Columns(labels=None))] == [
             (row["id"], row["text"]) for row in ROWS
         ]
     unlabelled = write_parquet(tmp_path / "b.parquet", [{"note": "one"}, {"note": "two"}])
-    found = NewDocuments(str(unlabelled), columns=Columns("note"))
-    assert [(document.id, document.text) for document in found] == [("1", "one"), ("2", "two")]
+    found = Table(unlabelled, None, Columns("note", None))
+    assert [(document.name, document.text) for document in found] == [("1", "one"), ("2", "two")]
 
 
 def test_a_folder_of_splits_says_which_to_name(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from plant_plugin import Predictor
-from plant_plugin.data.new_documents import Document
+from plant_plugin.data.tables import Document
 from plant_plugin.model.writing import written
 
-DOCUMENTS = [Document("a", "filler1 sign3x"), Document("b", "")]
+DOCUMENTS = [Document("filler1 sign3x", id="a"), Document("", id="b")]
 
 
 @pytest.mark.parametrize("output", ["jsonl", "scores", "csv", "fhir"])

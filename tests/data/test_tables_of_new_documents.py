@@ -16,10 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plant_plugin.commands import predict as command
-from plant_plugin.commands import shared
-from plant_plugin.data import new_documents as module
-from plant_plugin.data.new_documents import Document, Documents
-from plant_plugin.data.tables import Columns
+from plant_plugin.data.tables import Columns, Document, Table
 from plant_plugin.errors import DataError
 from plant_plugin.files import LIMITS, LONGEST_LINE
 from plant_plugin.model import prediction_files as formats
@@ -27,9 +24,12 @@ from plant_plugin.model import prediction_files as formats
 SECRET = "SECRETNOTE"
 
 
-def pairs(path: Path, content: str | bytes, form: str | None = None, **options: Any) -> list[tuple[str, str]]:
+NEW = Columns(labels=None)  # what is read of documents to predict for
+
+
+def pairs(path: Path, content: str | bytes, form: str | None = None, columns: Columns = NEW) -> list[tuple[str, str]]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return [(document.id, document.text) for document in Documents(str(path), form, **options)]
+    return [(document.name, document.text) for document in Table(path, form, columns)]
 
 
 @pytest.mark.parametrize(
@@ -66,15 +66,15 @@ def test_compressed(tmp_path: Path, ending: str, opener: Any) -> None:
     path = tmp_path / f"notes.jsonl{ending}"
     with opener(path, "wb") as stream:
         stream.write(b'{"text": "one"}\n')
-    assert [document.text for document in Documents(str(path))] == ["one"]
+    assert [document.text for document in Table(path, None, NEW)] == ["one"]
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(DataError, match="cut off"):
-        list(Documents(str(path)))
+        list(Table(path, None, NEW))
 
 
 def test_standard_input_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\ntwo\n")))
-    assert [document.text for document in Documents("-")] == ["one", "two"]
+    assert [document.text for document in Table("-", None, NEW)] == ["one", "two"]
 
 
 BAD = [
@@ -100,7 +100,7 @@ def test_a_bad_line_is_told_by_its_number_and_passed_over_on_demand(
     with pytest.raises(DataError, match=f"line {line}: .*{message}") as stopped:
         pairs(path, content, form)
     assert SECRET not in str(stopped.value)
-    documents = Documents(str(path), form, skip_bad=True)
+    documents = Table(path, form, NEW, skip_bad=True)
     assert [document.text for document in documents] == ["a"]
     assert (documents.skipped.count, documents.skipped.lines) == (1, [line])
 
@@ -113,8 +113,8 @@ def test_lines_of_one_column_are_not_labels_and_text(tmp_path: Path) -> None:
 def test_skipped_lines_keep_the_numbers_of_the_others(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text("".join('{"text": "a"}\n' if place % 2 else "broken\n" for place in range(20)))
-    documents = Documents(str(path), skip_bad=True)
-    assert [document.id for document in documents] == [str(number) for number in range(2, 21, 2)]
+    documents = Table(path, None, NEW, skip_bad=True)
+    assert [document.name for document in documents] == [str(number) for number in range(2, 21, 2)]
     assert documents.skipped.count == 10
     assert documents.skipped.lines == [1, 3, 5, 7, 9]
 
@@ -134,7 +134,7 @@ def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch
 
 def test_no_file_and_no_column(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
-        list(Documents(str(tmp_path / "none.txt")))
+        list(Table(tmp_path / "none.txt", None, NEW))
     with pytest.raises(DataError, match=r"no column 'text'\n"):
         pairs(tmp_path / "a.csv", "id,note\n1,a\n")
     with pytest.raises(DataError, match="several columns are called 'id'"):
@@ -158,9 +158,8 @@ def test_json_lines_and_tables_bring_any_text_through(
 
 
 def test_the_command_offers_what_there_is() -> None:
-    assert module.FORMS == shared.FORMS
     assert (*formats.FORMATS, "fhir") == command.OUTPUTS
 
 
 def test_a_document_does_not_print_its_text() -> None:
-    assert SECRET not in repr(Document("1", SECRET))
+    assert SECRET not in repr(Document(SECRET))
