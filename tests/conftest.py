@@ -19,6 +19,23 @@ os.fsync = lambda number: None
 gc.disable()
 
 
+# Rooms that compile nothing, or little.
+LIGHT = {"commands", "config", "data", "evaluation", "prepare", "report"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Light rooms come last: there the second worker begins, and what the first has compiled lies there by then.
+
+    numba keeps it beside the modules; in a fresh checkout both would compile the same for half a minute.
+    """
+
+    def is_light(item: pytest.Item) -> bool:
+        folder = item.path.parent
+        return folder.name == "tests" or not LIGHT.isdisjoint(folder.parts[-2:])  # a room may have folders
+
+    items.sort(key=is_light)
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()

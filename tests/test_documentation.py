@@ -217,6 +217,7 @@ def test_configuration_page_names_every_block() -> None:
     assert "training_file" in {option.name for option in SCHEMA}
 
 
+@pytest.mark.integration  # `make docs` builds it too
 @pytest.mark.skipif(find_spec("mkdocs") is None, reason="needs mkdocs: pip install 'plant-plugin[docs]'")
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     built = subprocess.run(

@@ -10,8 +10,8 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from plant_plugin.config import registry
@@ -22,6 +22,7 @@ from plant_plugin.errors import ConfigError
 
 LIKE, METHODS, MEASURED = "like", "methods", "measured"  # keys of a data set's file that are no settings
 NEAREST = 3  # names that an error suggests
+_parsed = cache(read_yaml)  # of the package's files, which stay as they are: YAML is slow to read
 
 
 @cache
@@ -37,8 +38,7 @@ def data_sets() -> dict[str, Path]:
 
 
 def _files(folder: str) -> dict[str, Path]:
-    packaged = Path(str(files("plant_plugin.config"))) / "packaged"
-    return {path.stem: path for path in sorted((packaged / folder).glob("*.yml"))}
+    return {path.stem: path for path in sorted(Path(__file__).with_name("packaged").glob(f"{folder}/*.yml"))}
 
 
 def packaged() -> dict[str, tuple[str, str]]:
@@ -76,7 +76,7 @@ def named_parts(name: str) -> tuple[str, str]:
 def read_packaged(method: str, data: str) -> tuple[Keys, Problems]:
     """Read a method on a data set; without a data set it leaves to the documents what it does not say."""
     name = f"{method}_{data}" if data else method
-    of_method, places = read_yaml(methods()[method])
+    of_method, places = deepcopy(_parsed(methods()[method]))
     values: Keys = {}
     problems = Problems(Path(f"{name}.yml"))
     is_linear = of_method.get("linear", False)
@@ -100,7 +100,7 @@ def read_packaged(method: str, data: str) -> tuple[Keys, Problems]:
 
 def _layers(data: str) -> Iterator[tuple[Keys, dict[str, tuple[Path, int]]]]:
     """Yield what a data set's file says and where, after what the file says that it is like."""
-    content, problems = read_yaml(data_sets()[data])
+    content, problems = deepcopy(_parsed(data_sets()[data]))
     if LIKE in content:
         yield from _layers(content[LIKE])
     yield content, problems.lines

@@ -19,6 +19,7 @@ from fastapi.testclient import TestClient
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.app import create_app
 from plant_plugin.serving.desk import people, web
+from plant_plugin.serving.desk.figures import figures
 from plant_plugin.serving.desk.store import Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, LEAST, MOST, model_hash, suggest
 from plant_plugin.serving.desk.web import router
@@ -349,6 +350,7 @@ def test_figures_are_for_leads(sitter: Sitter, app: Any, desk: Desk) -> None:
 def test_figures_are_counted_once_for_a_while(
     sitter: Sitter, app: Any, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(web, "figures_apart", lambda path: figures(desk))  # the other process starts in seconds
     lead = Sitter(app, desk.people.add("lea", "lead"))
     assert lead.client.get("/desk/figures").json()["finished"] == 0
     document = sitter.post("next", order="sent")["document"]["id"]
