@@ -9,7 +9,8 @@ import numpy as np
 from made_up_task import LABELS, made_config
 
 from plant_plugin.config import Config
-from plant_plugin.data.evidence import DocumentMarks, write_evidence
+from plant_plugin.data.evidence import write_evidence
+from plant_plugin.data.text import DocumentMarks
 
 SPLITS = {"train": (90, 1), "valid": (25, 2), "test": (40, 3)}  # documents, seed
 

@@ -20,7 +20,6 @@ Shapes: D cases.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,17 +29,25 @@ import numpy as np
 import numpy.typing as npt
 
 from plant_plugin.commands import shared
-from plant_plugin.data.text import DocumentEvidence, Spans
+from plant_plugin.data.evidence import read_marks
+from plant_plugin.data.text import DocumentEvidence, DocumentMarks, Spans
 from plant_plugin.model.passages import GAPS, EvidenceRule, passages
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.model.trained import with_unrefitted
 from plant_plugin.model.word_strength import word_strengths
 
 TOLERANCE = 10  # characters that a predicted place may have too many on either side
-BESIDE = "put X_evidence.tsv beside each X.txt that the run validated and tested on, or name it in `evidence`"
 Places = Iterable[tuple[int, int]]
 CaseCodes = Mapping[str, Places]  # code -> places, of one case
 SHARES = tuple(round(0.05 * step, 2) for step in range(1, 20))  # that are tried on validation
+
+
+def extents(marks: DocumentMarks) -> DocumentEvidence:
+    """Return each mark as one span, from its first character to its last: what CodiEsp-X counts."""
+    return {
+        label: [(min(start for start, _ in mark), max(end for _, end in mark)) for mark in marked]
+        for label, marked in marks.items()
+    }
 
 
 def place_found(predicted: Places, marked: Places) -> bool:
@@ -185,7 +192,11 @@ def main(
     runs: tuple[Path, ...], threshold: float | str | None, places: int, out: Path | None, load: shared.Load
 ) -> None:
     """Score codes with their places, the runs together: one of the diagnoses, one of the procedures."""
-    marked_in = functools.partial(shared.marked_documents, fix=BESIDE, whole=True, out=out)
+
+    def marked_in(run: Path, split: str) -> tuple[list[str], list[DocumentEvidence]]:
+        documents, path = shared.marked_documents(run, split, out=out)
+        return documents.texts, [extents(marks) for marks in read_marks(path, documents)]
+
     texts, marked = union_of_cases([marked_in(run, "test") for run in runs])
     predicted, rules = [], []
     for run in runs:

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from plant_plugin import Predictor
 from plant_plugin.commands.shared import marked_documents
+from plant_plugin.data.evidence import read_evidence
 from plant_plugin.files import atomic_write, write_text
 from plant_plugin.model.plausibility import MarkedPairs, Plausibility, marked_pairs, plausibility
 from plant_plugin.model.trained import with_unrefitted
@@ -47,9 +48,11 @@ def measured(runs: list[Path], seed: int) -> tuple[list[Plausibility], MarkedPai
     for run in runs:
         model, unrefitted = with_unrefitted(Predictor.load, run)
         counts = read_train_counts(unrefitted.folder, unrefitted.labels)
-        tested, chosen = (marked_pairs(predictor, *marked_documents(run, split, None, None), seed=seed)
-                          for split, predictor in (("test", model), ("val", unrefitted)))  # fmt: skip
-        pairs.append((tested, chosen))
+        of_splits = []
+        for split, predictor in (("test", model), ("val", unrefitted)):
+            documents, path = marked_documents(run, split)
+            of_splits.append(marked_pairs(predictor, documents.texts, read_evidence(path, documents), seed=seed))
+        pairs.append((of_splits[0], of_splits[1]))
     return plausibility(pairs, counts, seed=seed), pairs[0][0]
 
 

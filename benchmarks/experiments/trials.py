@@ -21,7 +21,8 @@ from plant_plugin.data.batches import move
 from plant_plugin.networks.language_baselines import CrossAttentionHead
 from plant_plugin.networks.losses import hard_negatives
 from plant_plugin.networks.plantable import Hidden
-from plant_plugin.relevance import Relevance, phrases
+from plant_plugin.relevance import phrases
+from plant_plugin.relevance.mutual_information import Relevance
 from plant_plugin.report.logs import append_log
 from plant_plugin.training import prepare, stage2
 from plant_plugin.training.stage import Candidates

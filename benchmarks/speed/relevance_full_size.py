@@ -54,7 +54,7 @@ def measure(case: Case) -> tuple[float, float, int]:
     """Seconds, MiB, and how many values are kept."""
     from plant_plugin.config.options import RelevanceOptions
     from plant_plugin.data.token_arrays import TokenArrays
-    from plant_plugin.relevance import compute_relevance
+    from plant_plugin.relevance.mutual_information import compute_relevance
 
     arrays, truth = corpus(case.documents, case.length, case.types, case.labels, case.per_document)
     few = TokenArrays(arrays.ids[: case.length], arrays.offsets[:2])

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from plant_plugin.l2r.network import PLANTL2R
-from plant_plugin.networks.kernels.ranking_loss import ranking_loss
+from plant_plugin.networks.kernels.ranking_loss import lambda_rank_loss
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.plantable import Hidden
 
@@ -41,11 +41,11 @@ def test_ranking_loss(measure: Callable[..., Any], along: str, size: int) -> Non
     torch.manual_seed(0)
     scores = torch.randn(1, shape["L"], 2048, requires_grad=True)
     relevance, mask = torch.rand(scores.shape), torch.ones(1, 2048, dtype=torch.bool)
-    ranking_loss(scores[:, :1], relevance[:, :1], mask, 5)
+    lambda_rank_loss(scores[:, :1], relevance[:, :1], mask, 5)
 
     def step() -> None:
         scores.grad = None
-        ranking_loss(scores, relevance, mask, shape["K"]).sum().backward()
+        lambda_rank_loss(scores, relevance, mask, shape["K"]).sum().backward()
 
     measure("ranking loss, value and gradient (L=64, T=2048, K=500)", "plant_plugin", step, along=along, size=size)
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import torch
 from libmultilabel.nn.networks.modules import LabelwiseAttention, LabelwiseLinearOutput, LabelwiseMultiHeadAttention
+from paper_head import reference_logits
 from torch import nn
 
-from plant_plugin.networks.label_attention_head import LabelAttentionHead, reference_logits
+from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.plantable import Hidden
 
 # documents, heads, positions, width, labels: issue's bar, and the size of EURLEX-6K

@@ -13,7 +13,7 @@ import torch
 from libmultilabel.nn.networks.modules import LabelwiseLinearOutput, LabelwiseMultiHeadAttention
 
 from plant_plugin.networks.kernels import triton_choice
-from plant_plugin.networks.kernels.ranking_loss import ranking_loss
+from plant_plugin.networks.kernels.ranking_loss import lambda_rank_loss
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.losses import focal_loss, hard_negatives, reduce_selected
 from plant_plugin.networks.plantable import Hidden
@@ -116,7 +116,7 @@ def test_ranking_loss(
 
     def step() -> None:
         scores.grad = None
-        ranking_loss(scores, relevance, mask, k, pairs).sum().backward()
+        lambda_rank_loss(scores, relevance, mask, k, pairs).sum().backward()
 
     name = f"ranking loss, value and gradient: {pairs} K={k}, {documents} × {labels:,} labels, T={positions}"
     measure(on(name), way, step, on_gpu=True)

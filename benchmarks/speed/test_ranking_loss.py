@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from plant_plugin.networks.kernels.ranking_loss import ranking_loss, ranking_loss_reference
+from plant_plugin.networks.kernels.ranking_loss import lambda_rank_loss, ranking_loss_reference
 
 # pairs, documents, labels, positions, K, share of relevance that is zero
 SIZES = [("within", 1, 256, 512, 500, 0.0), ("within", 1, 256, 512, 500, 0.8), ("top_vs_all", 16, 64, 400, 20, 0.8)]
@@ -26,8 +26,8 @@ def test_value_and_gradient(measure: Callable[..., Any], size: tuple[Any, ...], 
     scores = (2 * torch.randn(documents, labels, positions)).requires_grad_()
     relevance = torch.rand(documents, labels, positions) * (torch.rand(documents, labels, positions) >= zeros)
     mask = torch.ones(documents, positions, dtype=torch.bool)
-    loss = {"formula": ranking_loss_reference, "plant_plugin": ranking_loss}[way]
-    ranking_loss(scores[:, :1], relevance[:, :1], mask, k, pairs)  # compiled once per machine, then cached
+    loss = {"formula": ranking_loss_reference, "plant_plugin": lambda_rank_loss}[way]
+    lambda_rank_loss(scores[:, :1], relevance[:, :1], mask, k, pairs)  # compiled once per machine, then cached
 
     def step() -> None:
         scores.grad = None

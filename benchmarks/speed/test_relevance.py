@@ -16,7 +16,7 @@ from sklearn.feature_selection import mutual_info_classif
 
 from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
-from plant_plugin.relevance import compute_relevance
+from plant_plugin.relevance.mutual_information import compute_relevance
 
 SLICE = (2_000, 50, 300, 8, 2)
 GROWTH = [2_000, 4_000, 8_000]  # documents, 600 distinct tokens, 50,000 types, 8,900 labels, 14 a document

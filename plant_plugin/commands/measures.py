@@ -52,11 +52,9 @@ def faithfulness(model: Path, documents: Table, most: int, seed: int, as_json: b
 @click.command()
 @click.argument("model", type=shared.MODEL)
 @click.argument("evidence", type=shared.FILE, required=False)
-@click.option("--text", type=shared.FILE, help="The text file of EVIDENCE; default: the one beside it.")
 @click.option(
     "--validation", type=shared.FILE, help="Evidence that chooses thresholds; default: of the run's val_file."
 )
-@click.option("--validation-text", type=shared.FILE, help="Its text file; default: the one beside it.")
 @click.option("--training-file", type=shared.FILE, help="Count labels here; default: as the run counted them.")
 @click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the random order and the bootstrap."
@@ -69,9 +67,7 @@ def faithfulness(model: Path, documents: Table, most: int, seed: int, as_json: b
 def plausibility(
     model: Path,
     evidence: Path | None,
-    text: Path | None,
     validation: Path | None,
-    validation_text: Path | None,
     training_file: Path | None,
     seed: int,
     out: Path | None,
@@ -84,6 +80,7 @@ def plausibility(
     document and label with evidence counts once; words at or above a share of the strongest word are named, and the
     share is chosen on validation documents, for each order of the words. [95 % intervals over documents.]
     """
+    from plant_plugin.data.evidence import read_evidence
     from plant_plugin.model.passages import write_rule
     from plant_plugin.model.plausibility import chosen_rule, marked_pairs
     from plant_plugin.model.plausibility import plausibility as measured
@@ -92,8 +89,11 @@ def plausibility(
     if write_threshold and model.is_file():
         fix = "name the run's folder, or leave --write-threshold out"
         raise ConfigError("one file is not written into", where=str(model), fix=fix)
-    chooses = shared.marked_documents(model, "val", validation, validation_text, out=out)
-    tested = shared.marked_documents(model, "test", evidence, text, out=out)
+    files = (
+        shared.marked_documents(model, "val", validation, out),
+        shared.marked_documents(model, "test", evidence, out),
+    )
+    chooses, tested = ((documents.texts, read_evidence(path, documents)) for documents, path in files)
     predictor, unrefitted = with_unrefitted(load, model)
     pairs = marked_pairs(predictor, *tested, seed=seed)
     chosen = marked_pairs(unrefitted, *chooses, seed=seed)

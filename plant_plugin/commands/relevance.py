@@ -33,8 +33,8 @@ def relevance(
     from plant_plugin.config import load_config
     from plant_plugin.data.documents import load_corpus
     from plant_plugin.data.tokens import build_tokens, encode_cached
-    from plant_plugin.relevance import compute_relevance
     from plant_plugin.relevance.counts import mutual_information
+    from plant_plugin.relevance.mutual_information import compute_relevance
 
     if (label is None) == (out is None):
         raise ConfigError("give exactly one of them", where="--label, --out")

@@ -16,12 +16,12 @@ from plant_plugin.errors import ConfigError, FullDiskError
 from plant_plugin.files import is_full, private_files, write_text
 
 if TYPE_CHECKING:
-    from plant_plugin.data.text import DocumentEvidence, Documents
+    from plant_plugin.data.text import Documents
     from plant_plugin.model.predictor import Predictor
     from plant_plugin.report.logs import LoggedConfig
 
 EXIT_CODE = 130  # 128 + SIGINT
-SPLITS = {"test": "EVIDENCE and --text", "val": "--validation and --validation-text"}  # what a user can give
+SPLITS = {"test": "EVIDENCE", "val": "--validation"}  # what a user can give
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -198,42 +198,32 @@ def marked_documents(
     run: Path,
     split: str,
     evidence: Path | None = None,
-    text: Path | None = None,
-    *,
     out: Path | None = None,
-    fix: str | None = None,
-    whole: bool = False,
-) -> tuple[list[str], list[DocumentEvidence]]:
-    """Texts and what coders marked in them.
+) -> tuple[Documents, Path]:
+    """Documents, and the file of what coders marked in them.
 
     Args:
         run: A run's folder.
         split: ``test`` or ``val``.
         evidence: The evidence file; None: the run's own, or the one beside its text file.
-        text: The text file; None: the one beside ``evidence``, or the run's own.
         out: What is to be written, and may be none of these files.
-        fix: What to do without a file; None: give the options that :data:`SPLITS` names.
-        whole: A mark of several parts is one span, from its first character to its last, not a span for each.
     """
-    from plant_plugin.data.evidence import evidence_beside, extents, parts, read_marks, text_beside
+    from plant_plugin.data.evidence import evidence_beside, text_beside
     from plant_plugin.data.text import packed
     from plant_plugin.report.logs import logged_config
 
     key: Literal["val_file", "test_file"] = "val_file" if split == "val" else "test_file"
     config = logged_config(run)
-    if text is None:
-        path = config.get(key)
-        text = text_beside(evidence) if evidence is not None else (Path(path) if path else None)
-    if evidence is None and text is not None:
+    if evidence is not None:
+        text = text_beside(evidence)
+    elif (text := Path(config[key]) if config.get(key) else None) is not None:
         path = (config.get("evidence") or {}).get(key)
         evidence = Path(path) if path else packed(evidence_beside(text))
     if text is None or evidence is None:
         missing = "text" if text is None else "evidence"
-        raise ConfigError(f"there is no {missing} file", where=str(run), fix=fix or f"give {SPLITS[split]}")
+        raise ConfigError(f"there is no {missing} file", where=str(run), fix=f"give {SPLITS[split]}")
     keep((text, evidence), out)
-    documents = _read(text, config)
-    spans = extents if whole else parts
-    return documents.texts, [spans(marks) for marks in read_marks(evidence, documents)]
+    return _read(text, config), evidence
 
 
 def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,28 +90,23 @@ def _batches(file: Path, check: Check, columns: Sequence[str | None]) -> Iterato
         import pyarrow
         from pyarrow import parquet
     kind = "Parquet" if file.suffix == PARQUET else "Arrow"
-    with _arrow_errors(file, kind, pyarrow.ArrowInvalid), pyarrow.memory_map(str(file)) as source:
-        if kind == "Parquet":
-            opened = parquet.ParquetFile(source)
-            names = opened.schema_arrow.names
-            check(names, str(file))
-            yield from opened.iter_batches(BATCH_ROWS, columns=[name for name in columns if name in names])
-            return
-        try:  # a stream, which is what `datasets` saves, or a file
-            table = pyarrow.ipc.open_stream(source).read_all()
-        except pyarrow.ArrowInvalid:
-            source.seek(0)
-            table = pyarrow.ipc.open_file(source).read_all()
-        check(table.column_names, str(file))
-        wanted = table.select([name for name in columns if name in table.column_names])
-        yield from wanted.to_batches(max_chunksize=BATCH_ROWS)
-
-
-@contextmanager
-def _arrow_errors(file: Path, kind: str, invalid: type[Exception]) -> Iterator[None]:
     try:
-        yield
-    except invalid as error:
+        with pyarrow.memory_map(str(file)) as source:
+            if kind == "Parquet":
+                opened = parquet.ParquetFile(source)
+                names = opened.schema_arrow.names
+                check(names, str(file))
+                yield from opened.iter_batches(BATCH_ROWS, columns=[name for name in columns if name in names])
+                return
+            try:  # a stream, which is what `datasets` saves, or a file
+                table = pyarrow.ipc.open_stream(source).read_all()
+            except pyarrow.ArrowInvalid:
+                source.seek(0)
+                table = pyarrow.ipc.open_file(source).read_all()
+            check(table.column_names, str(file))
+            wanted = table.select([name for name in columns if name in table.column_names])
+            yield from wanted.to_batches(max_chunksize=BATCH_ROWS)
+    except pyarrow.ArrowInvalid as error:
         raise DataError(f"no {kind} file, or cut off", where=str(file), fix="write it again") from error
 
 

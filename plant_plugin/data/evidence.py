@@ -29,11 +29,6 @@ from plant_plugin.data.text import (
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
-__all__ = [
-    "DocumentEvidence", "DocumentMarks", "Spans", "evidence_beside", "extents", "marked_sentences", "parts",
-    "read_evidence", "read_marks", "sentences", "text_beside", "write_evidence",
-]  # fmt: skip
-
 NUMBER = re.compile(r"[0-9]{1,12}")  # of a document or a character: no file has more
 PLACES = re.compile(rf"{NUMBER.pattern}-{NUMBER.pattern}([;+]{NUMBER.pattern}-{NUMBER.pattern})*")
 # A full stop, question or exclamation mark, or semicolon before a capital, a digit or a bracket; or an empty stretch;
@@ -65,14 +60,6 @@ def parts(marks: DocumentMarks) -> DocumentEvidence:
             [*whole, *{part for mark in marked if len(mark) > 1 for part in mark}.difference(whole)]
         )
     return spans_of
-
-
-def extents(marks: DocumentMarks) -> DocumentEvidence:
-    """Return each mark as one span, from its first character to its last: what CodiEsp-X counts."""
-    return {
-        label: [(min(start for start, _ in mark), max(end for _, end in mark)) for mark in marked]
-        for label, marked in marks.items()
-    }
 
 
 def read_evidence(path: str | Path, documents: Documents) -> list[DocumentEvidence]:

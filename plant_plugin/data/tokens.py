@@ -1,4 +1,4 @@
-"""From text to token ids: everything the rest of the package needs, under one name.
+"""From text to token ids: vocabularies are built, kept and read back, and splits encoded by them.
 
 Shapes: N documents, V token types. Both vocabularies have ``size`` (V), ``pad_id``, ``special_ids``, ``hash()``,
 ``token(id)``, ``encode(texts, max_length)`` and ``save(folder)``; :func:`load_tokens` reads either back.
@@ -19,15 +19,10 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import Split
 from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER, SubwordTokens
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
-from plant_plugin.data.word_tokens import VOCABULARY_FILE, WordTokens, embedding_matrix, words_of
+from plant_plugin.data.word_tokens import VOCABULARY_FILE, WordTokens
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.arrays import cuts, mapped
 from plant_plugin.files import atomic_folder, cache_folder, cached, read_json
-
-__all__ = [
-    "SubwordTokens", "TokenArrays", "Tokens", "WordTokens", "build_tokens", "embedding_matrix", "encode_cached",
-    "load_tokens", "words_of",
-]  # fmt: skip
 
 CACHE_VERSION = 3  # counts up when encoding or the files' layout changes
 

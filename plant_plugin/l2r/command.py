@@ -20,6 +20,6 @@ def pretrain_lm(config: str, **flags: object) -> None:
     settings = load_config(config, overrides_from(flags))
     from plant_plugin.l2r.language_model import pretrain
 
-    for direction, scores in pretrain(settings, click.echo).items():
+    for direction, scores in pretrain(settings).items():
         click.echo(f"{direction}: " + ", ".join(f"{name} {value:.1f}" for name, value in scores.items()))
     click.echo(f"written: {settings.network_config['language_model']}")

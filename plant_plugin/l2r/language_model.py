@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import lightning as L
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,8 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
-from plant_plugin.data.tokens import WordTokens, build_tokens, embedding_matrix
+from plant_plugin.data.tokens import build_tokens
+from plant_plugin.data.word_tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.files import atomic_write, locked, write_json
 from plant_plugin.l2r.awd_lstm import AwdLstm, LanguageModel, State
@@ -42,7 +43,7 @@ CLIP_NORM = 0.25  # gradient norm
 SAVED = ("identity", "step", "cpu_s", "best", "state", "perplexities")  # fields of a training in its state on disk
 
 
-def pretrain(settings: Settings, say: Callable[[str], object] = print) -> dict[str, dict[str, float]]:
+def pretrain(settings: Settings) -> dict[str, dict[str, float]]:
     """Train the language models that a configuration's encoder starts from, on its training texts only.
 
     The folder ``network_config.language_model`` gets ``vocabulary.json``, ``forward.safetensors`` and, where the
@@ -88,7 +89,7 @@ def pretrain(settings: Settings, say: Callable[[str], object] = print) -> dict[s
             backward = direction == "backward"
             streams = {name: stream(arrays, tokens.pad_id, backward=backward) for name, arrays in splits.items()}
             path, identity = folder / f"{direction}.safetensors", {**common, "network": network}
-            reports[direction] = _Training(path, identity, LanguageModel(encoder), streams, settings, options).run(say)
+            reports[direction] = _Training(path, identity, LanguageModel(encoder), streams, settings, options).run()
         write_json(folder / REPORT, reports)
     return reports
 
@@ -142,7 +143,7 @@ class _Training:
         self.best: dict[str, Tensor] | None = None
         self.state: State = model.encoder.start(len(self.text))
 
-    def run(self, say: Callable[[str], object]) -> dict[str, float]:
+    def run(self) -> dict[str, float]:
         """Train to the end, or read a training that has ended; return the report of this direction."""
         if self.path.is_file():
             known = read_metadata(self.path)
@@ -155,12 +156,12 @@ class _Training:
             self.step += 1
             if self.step % steps == 0:
                 self.state = self.model.encoder.start(len(self.text))
-                self._validate(say)
+                self._validate()
             if self.step % steps == 0 or time.monotonic() - saved > SAVE_SECONDS:
                 now, saved = time.process_time(), time.monotonic()
                 self.cpu_s, began = self.cpu_s + now - began, now
                 self._save()
-        return self._finish(say)
+        return self._finish()
 
     def _train_step(self, start: int) -> None:
         """Take an optimiser step, whose random draws depend only on its number."""
@@ -176,7 +177,7 @@ class _Training:
             group["lr"] = self.options.pretraining_learning_rate * self.factor(self.step)
         self.optimizer.step()
 
-    def _validate(self, say: Callable[[str], object]) -> None:
+    def _validate(self) -> None:
         if "val" not in self.streams:
             return
         value = perplexity(self.model, self.streams["val"], self.options, self.device)
@@ -184,16 +185,16 @@ class _Training:
             self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
         self.perplexities.append(value)
         epoch = f"epoch {len(self.perplexities)}/{self.options.pretraining_epochs}"
-        say(f"{self.path.stem} {epoch}: validation perplexity {value:.1f}")
+        click.echo(f"{self.path.stem} {epoch}: validation perplexity {value:.1f}")
 
-    def _finish(self, say: Callable[[str], object]) -> dict[str, float]:
+    def _finish(self) -> dict[str, float]:
         report = {"cpu_s": round(self.cpu_s, 1)}
         if self.best is not None:
             self.model.load_state_dict(self.best)
             least = unigram_perplexity(self.streams["train"], self.streams["val"], len(self.model.bias))
             report |= {"perplexity": min(self.perplexities), "unigram_perplexity": least}
             if report["perplexity"] >= least:
-                say(f"{self.path.stem}: no better than word frequencies ({least:.1f}): train longer or faster")
+                click.echo(f"{self.path.stem}: no better than word frequencies ({least:.1f}): train longer or faster")
         write_tensors(self.path, self.model.state_dict(), {**self.identity, **{k: str(v) for k, v in report.items()}})
         self._state_path.unlink(missing_ok=True)
         return report

@@ -17,7 +17,8 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches
 from plant_plugin.errors import ConfigError
 from plant_plugin.l2r.network import PLANTL2R, Ranker
-from plant_plugin.networks.losses import attention_ndcg, lambda_rank_loss
+from plant_plugin.networks.kernels.ranking_loss import lambda_rank_loss
+from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.report.run import Run
 from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.loop import train_stage

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from plant_plugin.data.tokens import TokenArrays, WordTokens
+from plant_plugin.data.token_arrays import TokenArrays
+from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.per_document import load_per_document
 from plant_plugin.model.explanation import column_of

@@ -21,7 +21,7 @@ from plant_plugin.files import atomic_folder
 from plant_plugin.model.folder import save_model
 from plant_plugin.model.manifest import RELEVANCE, REMOVABLE
 from plant_plugin.model.trained import TrainedModel, load_model
-from plant_plugin.relevance import Relevance
+from plant_plugin.relevance.mutual_information import Relevance
 from plant_plugin.relevance.phrases import FREQUENT
 
 

@@ -41,8 +41,8 @@ from plant_plugin.model.passages import EvidenceRule, read_rule
 from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.marks import phrase_marks
+from plant_plugin.relevance.mutual_information import Relevance
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.record import FIRST_PASS

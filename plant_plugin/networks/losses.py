@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from plant_plugin.networks.kernels.ranking_loss import discount, ranking_loss
+from plant_plugin.networks.kernels.ranking_loss import discount
 
 # Scoring all labels without a gradient and the chosen ones again with one costs less than a gradient for all of them
 # where at most this share of the labels is chosen. Measured on a core with one head: 2.1 times as fast at a share of
@@ -19,39 +19,10 @@ WORTH_SELECTING = 0.5
 MARGIN = 0.05  # taken off the probability of negatives by the asymmetric loss, as in its paper
 
 
-def lambda_rank_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within") -> Tensor:
-    """Return the pairwise logistic loss of every label's token ranking, weighted by the change of nDCG@K by a swap.
-
-    ``Σ_{j,h: r_j > r_h} |ΔnDCG@K|_{jh} · log2(1 + exp(s_h − s_j))`` with gain ``2^r − 1``, discount
-    ``1/log2(1 + rank)``, rank = place when the pair's tokens are sorted by s, ``|ΔnDCG| = |gain_j − gain_h| ·
-    |disc_j − disc_h| / IDCG@K``. No gradient flows through the weight.
-
-    Args:
-        scores: (B, M, T) attention scores s, logits or probabilities.
-        relevance: (B, M, T) r in [0, 1].
-        mask: (B, T) bool, true on real tokens.
-        k: K ≥ 1; the K positions of the document with the highest r form the set T_l. Never more than it has.
-        pairs: ``within`` (both tokens in T_l, the paper) or ``top_vs_all`` (only the better one).
-
-    Returns:
-        (B, M) loss, ≥ 0, in bits. Ties in r make no pair; a label none of whose tokens is here (IDCG = 0) gives 0;
-        padding changes nothing. Of equal r the earlier position comes first into T_l; of equal s the higher r ranks
-        first.
-
-    Raises:
-        ValueError: ``pairs`` is neither of the two.
-
-    Source: PLANT, Equation 2, with σ = 1; Burges 2010 (LambdaMART) for the weight.
-    """
-    if pairs not in ("within", "top_vs_all"):
-        raise ValueError(f"pairs must be `within` or `top_vs_all`, not {pairs!r}")
-    return ranking_loss(scores, relevance, mask, k, pairs)
-
-
 def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) -> Tensor:
     """Return the mean squared difference between attention and normalised relevance: the ablation of the ranking.
 
-    The attention S is (B, M, T), a softmax over tokens; all else as of :func:`lambda_rank_loss`.
+    The attention S is (B, M, T), a softmax over tokens; all else as of :func:`.ranking_loss.lambda_rank_loss`.
 
     Returns:
         (B, M) mean over the document's tokens of (S − r/Σr)²; 0 for a label none of whose tokens is here.
@@ -68,7 +39,7 @@ def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) ->
 def attention_ndcg(scores: Tensor, relevance: Tensor, mask: Tensor, k: int) -> Tensor:
     """Return the nDCG@K of a ranking of all the document's tokens against their relevance.
 
-    Arguments as of :func:`lambda_rank_loss`; ties of scores are broken by position, and the gain is 2^r − 1.
+    Arguments as of :func:`.ranking_loss.lambda_rank_loss`; ties of scores are broken by position, and the gain is 2^r − 1.
 
     Returns:
         (B, M) in [0, 1]; NaN where IDCG = 0 (nothing to rank), so that a mean can leave it out.

@@ -130,7 +130,8 @@ def compute_relevance(
         return values_of(counts.table(part), part, counts.margins, options)
 
     with ThreadPoolExecutor(workers) as pool:
-        return Relevance(assemble(pool.map(block, parts), vocabulary_size))
+        nothing = sp.csr_array((0, vocabulary_size), dtype=np.float32)  # there may be no label
+        return Relevance(sp.csr_array(sp.vstack([nothing, *pool.map(block, parts)], format="csr")))
 
 
 class Margins(NamedTuple):
@@ -211,18 +212,6 @@ def values_of(table: sp.csr_array, part: slice, margins: Margins, options: Relev
         information and options.unit == "nats", options.top,
     )  # fmt: skip
     return sp.csr_array((values, tokens, narrow(offsets)), shape=table.shape)
-
-
-def assemble(blocks: Iterable[sp.csr_array], vocabulary_size: int) -> sp.csr_array:
-    """Stack the blocks' rows into one matrix (L, V)."""
-    tokens, values, lengths = [np.empty(0, np.int32)], [np.empty(0, np.float32)], [np.zeros(1, dtype=np.int64)]
-    for block in blocks:
-        tokens.append(block.indices.astype(np.int32, copy=False))
-        values.append(block.data)
-        lengths.append(np.diff(block.indptr))
-    offsets = narrow(np.cumsum(np.concatenate(lengths)))
-    parts = np.concatenate(values), np.concatenate(tokens), offsets
-    return sp.csr_array(parts, shape=(len(offsets) - 1, vocabulary_size))
 
 
 def narrow(offsets: Integers) -> npt.NDArray[np.integer]:

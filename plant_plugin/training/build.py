@@ -9,7 +9,7 @@ from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.label_names import names_beside
-from plant_plugin.data.tokens import WordTokens, embedding_matrix
+from plant_plugin.data.word_tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError
 from plant_plugin.model.folder import load_weights, read_content, save_model
 from plant_plugin.model.trained import load_model
@@ -17,7 +17,7 @@ from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.construct import construct, word_width
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.relevance import Relevance
+from plant_plugin.relevance.mutual_information import Relevance
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.record import Further
 from plant_plugin.report.run import Run

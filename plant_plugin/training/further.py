@@ -30,7 +30,8 @@ from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus,
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.label_names import names_beside
 from plant_plugin.data.text import packed
-from plant_plugin.data.tokens import WordTokens, load_tokens
+from plant_plugin.data.tokens import load_tokens
+from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.files import private_files, write_json, write_text
 from plant_plugin.model.folder import COMPLETE, read_content, read_labels

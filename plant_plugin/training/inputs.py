@@ -14,8 +14,8 @@ from scipy import sparse
 
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, FrozenStates, TokenMarks
-from plant_plugin.relevance import Relevance
 from plant_plugin.relevance.marks import phrase_marks
+from plant_plugin.relevance.mutual_information import Relevance
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.report.record import Further
 from plant_plugin.report.run import Run

@@ -15,12 +15,12 @@ from scipy import sparse
 from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import Corpus, Split, load_corpus, with_sentences
-from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
-from plant_plugin.data.tokens import TokenArrays, Tokens, build_tokens, encode_cached
+from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
+from plant_plugin.data.tokens import Tokens, build_tokens, encode_cached
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
-from plant_plugin.relevance import Relevance, compute_relevance
+from plant_plugin.relevance.mutual_information import Relevance, compute_relevance
 from plant_plugin.report.result import labels_outside
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first

@@ -253,7 +253,7 @@ def made(scene: Scene, name: str, text: str) -> str:
 
 def evidence(scene: Scene, line: str) -> list[str]:
     path = made(scene, "wrong_evidence.tsv", f"{line}\n")
-    return ["plausibility", str(scene.run), path, "--text", str(scene.task / "test.txt")]
+    return ["plausibility", str(scene.run), path]
 
 
 def brat(scene: Scene) -> Path:

@@ -13,6 +13,7 @@ from codiesp_x import (
     PredictedCode,
     best_rule,
     codiesp_x_counts,
+    extents,
     main,
     place_found,
     precision_recall_f1,
@@ -23,7 +24,7 @@ from codiesp_x import (
 from made_up_task import evidence_of, made_config, write_spans, write_splits
 
 from plant_plugin import Predictor
-from plant_plugin.data.evidence import DocumentMarks, extents
+from plant_plugin.data.text import DocumentMarks
 from plant_plugin.model.passages import EvidenceRule
 from plant_plugin.report.logs import write_log_config
 from plant_plugin.training.run import run as train

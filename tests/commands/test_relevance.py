@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from plant_plugin.cli import plant
-from plant_plugin.relevance import Relevance
+from plant_plugin.relevance.mutual_information import Relevance
 
 
 def invoke(*arguments: str) -> Result:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plant_plugin.data.batches import CHUNK_BATCHES, Batches
-from plant_plugin.data.tokens import TokenArrays
+from plant_plugin.data.token_arrays import TokenArrays
 
 PAD = 9
 

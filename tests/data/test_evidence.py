@@ -9,16 +9,8 @@ import pytest
 
 from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
-from plant_plugin.data.evidence import (
-    DocumentMarks,
-    evidence_beside,
-    extents,
-    parts,
-    read_evidence,
-    read_marks,
-    write_evidence,
-)
-from plant_plugin.data.text import Documents
+from plant_plugin.data.evidence import evidence_beside, parts, read_evidence, read_marks, write_evidence
+from plant_plugin.data.text import DocumentMarks, Documents
 from plant_plugin.errors import ConfigError, DataError
 
 TEXTS = ["fever and a dry cough", "broken left arm", "well"]
@@ -41,14 +33,13 @@ def test_written_evidence_comes_back(tmp_path: Path, ids: list[str] | None) -> N
     assert read_evidence(tmp_path / "train_evidence.tsv", documents(ids)) == [spans, {}, {}]
 
 
-def test_parts_and_extents_of_marks(tmp_path: Path) -> None:
+def test_parts_of_marks(tmp_path: Path) -> None:
     path = tmp_path / "e.tsv"
     path.write_text("0\tR05\t16-21+6-9;12-15;0-5+12-15\n0\tR05\t16-21+0-5\n0\tR50\t0-5;0-5\n")
     marks = read_marks(path, documents())[0]
     assert marks["R05"] == [[(0, 5), (12, 15)], [(0, 5), (16, 21)], [(6, 9), (16, 21)], [(12, 15)]]
     # Parts that marks share are there once; spans that a file repeats stay, as they did before marks had parts.
     assert parts(marks) == {"R05": [(0, 5), (6, 9), (12, 15), (16, 21)], "R50": [(0, 5), (0, 5)]}
-    assert extents(marks)["R05"] == [(0, 15), (0, 21), (6, 21), (12, 15)]
 
 
 def test_spans_are_sorted_and_lines_of_one_label_joined(tmp_path: Path) -> None:

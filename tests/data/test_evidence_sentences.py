@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plant_plugin.data.documents import Corpus, Split, with_sentences
-from plant_plugin.data.evidence import DocumentEvidence, sentences
+from plant_plugin.data.evidence import sentences
+from plant_plugin.data.text import DocumentEvidence
 
 
 @pytest.mark.parametrize(

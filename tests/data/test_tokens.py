@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from plant_plugin.data.documents import Split
-from plant_plugin.data.tokens import SubwordTokens, WordTokens, build_tokens, encode_cached, load_tokens
+from plant_plugin.data.subword_tokens import SubwordTokens
+from plant_plugin.data.tokens import build_tokens, encode_cached, load_tokens
+from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import CheckpointError, ConfigError
 
 WORDS = "PLANT"

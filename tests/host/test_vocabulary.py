@@ -8,7 +8,7 @@ import pytest
 import torch
 from libmultilabel.nn import data_utils
 
-from plant_plugin.data.tokens import WordTokens, embedding_matrix
+from plant_plugin.data.word_tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError, DataError, PlantError
 from plant_plugin.host.vocabulary import saved_words, vectors_file
 

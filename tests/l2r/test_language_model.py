@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_killed_training_goes_on_to_the_same_weights(folder, monkeypatch):
     both = {**SMALL, "directions": "both"}
-    pretrain(over(folder, "whole", network_config=both), lambda line: None)
+    pretrain(over(folder, "whole", network_config=both))
     monkeypatch.setattr(language_model, "SAVE_SECONDS", 0.0)
     step = language_model._Training._train_step
     for last in (3, 31):  # within the first epoch, and within the second one
@@ -53,38 +53,34 @@ def test_a_killed_training_goes_on_to_the_same_weights(folder, monkeypatch):
 
         monkeypatch.setattr(language_model._Training, "_train_step", killed)
         with pytest.raises(KeyboardInterrupt):
-            pretrain(over(folder, "killed", network_config=both), lambda line: None)
+            pretrain(over(folder, "killed", network_config=both))
     monkeypatch.setattr(language_model._Training, "_train_step", step)
-    pretrain(over(folder, "killed", network_config=both), lambda line: None)
+    pretrain(over(folder, "killed", network_config=both))
     for name in ("forward", "backward"):
         one, other = (load_file(folder / kind / f"{name}.safetensors") for kind in ("whole", "killed"))
         assert one.keys() == other.keys()
         assert all(torch.equal(one[key], other[key]) for key in one)
     assert not list((folder / "killed").glob("*.state"))
     monkeypatch.setattr(language_model._Training, "_train_step", killed)
-    pretrain(over(folder, "killed", network_config=both), lambda line: None)  # has ended: nothing is trained
+    pretrain(over(folder, "killed", network_config=both))  # has ended: nothing is trained
 
 
-def test_it_reads_training_texts_alone_and_beats_word_frequencies_where_words_follow_each_other(folder):
+def test_it_reads_training_texts_alone_and_beats_word_frequencies_where_words_follow_each_other(folder, capsys):
     for name, canary in (("train", ""), ("valid", " canaryvalid"), ("test", " canarytest")):
         lines = [f"L{number % 3}\t" + " ".join(["one two three four five six"] * 3) + canary for number in range(40)]
         (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
     config = over(
         folder, min_vocab_freq=1, network_config={**SMALL, "pretraining_epochs": 8, "pretraining_learning_rate": 0.05}
     )
-    said: list[str] = []
-    found = pretrain(config, said.append)["forward"]
+    found = pretrain(config)["forward"]
     assert not any(word.startswith("canary") for word in load_tokens(folder / "lm").words)
     assert found["perplexity"] < 0.7 * found["unigram_perplexity"]
-    assert "epoch 8/8" in said[-1]
+    assert "epoch 8/8" in capsys.readouterr().out.splitlines()[-1]
 
 
-def test_it_says_so_where_it_is_no_better_than_word_frequencies(folder):
-    said: list[str] = []
-    pretrain(
-        over(folder, network_config={**SMALL, "pretraining_epochs": 1, "pretraining_learning_rate": 1e-9}), said.append
-    )
-    assert "no better than word frequencies" in said[-1]
+def test_it_says_so_where_it_is_no_better_than_word_frequencies(folder, capsys):
+    pretrain(over(folder, network_config={**SMALL, "pretraining_epochs": 1, "pretraining_learning_rate": 1e-9}))
+    assert "no better than word frequencies" in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_a_stream_has_a_mark_before_each_document_and_is_cut_into_columns():
@@ -109,7 +105,7 @@ def test_a_stream_has_a_mark_before_each_document_and_is_cut_into_columns():
 )
 def test_an_encoder_starts_from_it_with_its_words_and_trains(folder, changes):
     config = over(folder, min_vocab_freq=3, **changes)
-    pretrain(config, lambda line: None)
+    pretrain(config)
     words = load_tokens(folder / "lm").words
     result = run(over(folder, min_vocab_freq=1, **changes))  # the words are those of the language model all the same
     found = next((folder / "runs").glob("*/vocabulary.json")).parent
@@ -127,15 +123,15 @@ def test_an_encoder_starts_from_it_with_its_words_and_trains(folder, changes):
     ],
 )  # fmt: skip
 def test_a_language_model_that_does_not_fit_is_told_before_anything_trains(folder, changes, match):
-    pretrain(over(folder), lambda line: None)
+    pretrain(over(folder))
     with pytest.raises(ConfigError, match=match):
         run(over(folder, **changes))
     assert not list((folder / "runs").glob("*/stage1"))
 
 
 def test_a_folder_of_other_texts_or_options_is_not_gone_on_with(folder):
-    pretrain(over(folder), lambda line: None)
+    pretrain(over(folder))
     with pytest.raises(CheckpointError, match="of other options"):
-        pretrain(over(folder, network_config={**SMALL, "pretraining_epochs": 3}), lambda line: None)
+        pretrain(over(folder, network_config={**SMALL, "pretraining_epochs": 3}))
     with pytest.raises(ConfigError, match="no folder"):
-        pretrain(over(folder, network_config={**SMALL, "language_model": None}), lambda line: None)
+        pretrain(over(folder, network_config={**SMALL, "language_model": None}))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from paper_head import reference_logits
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.kernels.prior import PriorLookup
-from plant_plugin.networks.label_attention_head import LabelAttentionHead, reference_logits
+from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.plantable import Hidden
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss, lambda_rank_loss
+from plant_plugin.networks.kernels.ranking_loss import lambda_rank_loss
+from plant_plugin.networks.losses import attention_ndcg, distribution_mse_loss
 
 
 def literal(scores: np.ndarray, relevance: np.ndarray, k: int, pairs: str) -> float:
@@ -85,11 +86,6 @@ def test_the_gradient_raises_the_relevant_token_and_the_weight_has_none() -> Non
     lambda_rank_loss(scores, torch.tensor([[[0.0, 1.0, 0.0]]]), torch.ones(1, 3, dtype=torch.bool)).sum().backward()
     assert scores.grad[0, 0, 1] < 0
     assert scores.grad.sum().item() == pytest.approx(0, abs=1e-6)
-
-
-def test_an_unknown_kind_of_pairs_is_refused() -> None:
-    with pytest.raises(ValueError, match="pairs"):
-        lambda_rank_loss(torch.zeros(1, 1, 2), torch.zeros(1, 1, 2), torch.ones(1, 2, dtype=torch.bool), pairs="x")
 
 
 def test_mse_of_a_perfect_attention_is_zero_and_of_a_uniform_one_by_hand() -> None:

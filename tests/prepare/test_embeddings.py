@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.data.tokens import WordTokens, embedding_matrix
+from plant_plugin.data.word_tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.embeddings import passes_for, train_embeddings
 

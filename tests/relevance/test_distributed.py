@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.errors import ConfigError, MissingExtraError
-from plant_plugin.relevance import compute_relevance, label_ridge
+from plant_plugin.relevance import label_ridge
 from plant_plugin.relevance.distributed import Shard, relevance_of_shards
 from plant_plugin.relevance.linear import LinearModel
+from plant_plugin.relevance.mutual_information import compute_relevance
 from plant_plugin.relevance.ridge import RidgeOptions
 
 SPECIAL, TYPES, LABELS = (0, 1), 40, 9

@@ -12,8 +12,10 @@ import torch
 from tokenizers.processors import TemplateProcessing
 
 from plant_plugin.data.batches import Batches, TokenMarks
-from plant_plugin.data.evidence import DocumentEvidence
-from plant_plugin.data.tokens import SubwordTokens, Tokens, WordTokens
+from plant_plugin.data.subword_tokens import SubwordTokens
+from plant_plugin.data.text import DocumentEvidence
+from plant_plugin.data.tokens import Tokens
+from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.relevance.marks import LEAST, phrase_marks
 from plant_plugin.relevance.phrases import HITS, SEEN, PlantedPhrases
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from plant_plugin.data.tokens import WordTokens
+from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.relevance import mined_phrases
 from plant_plugin.relevance.marks import phrase_marks

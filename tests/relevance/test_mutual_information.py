@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from plant_plugin.config.options import EvidenceOptions, RelevanceOptions
 from plant_plugin.data.documents import Corpus, Split, load_corpus
 from plant_plugin.data.tables import read_any
-from plant_plugin.data.tokens import TokenArrays, WordTokens
+from plant_plugin.data.token_arrays import TokenArrays
+from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import CheckpointError, PlantError
-from plant_plugin.relevance import Relevance, compute_relevance
 from plant_plugin.relevance import mutual_information as module
 from plant_plugin.relevance.counts import mutual_information
+from plant_plugin.relevance.mutual_information import Relevance, compute_relevance
 
 SPECIAL = (0, 1)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from plant_plugin.data.evidence import DocumentEvidence
+from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.relevance.phrases import FREQUENT, GAP, HITS, INSIDE, MOST, SEEN, SLACK, Match, PlantedPhrases
 

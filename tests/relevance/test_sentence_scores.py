@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
-from plant_plugin.data.evidence import DocumentEvidence
+from plant_plugin.data.text import DocumentEvidence
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases

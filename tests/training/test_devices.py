@@ -31,7 +31,7 @@ def made_batches(documents: int, **changes: Any) -> Batches:
     import numpy as np
     import scipy.sparse as sp
 
-    from plant_plugin.data.tokens import TokenArrays
+    from plant_plugin.data.token_arrays import TokenArrays
 
     lengths = np.random.default_rng(1).integers(1, 9, documents)
     arrays = TokenArrays.from_flat(np.ones(lengths.sum(), np.int32), lengths, frozenset())

@@ -161,7 +161,7 @@ def test_states_of_documents_by_hand() -> None:
     from scipy import sparse
 
     from plant_plugin.data.batches import Batches
-    from plant_plugin.data.tokens import TokenArrays
+    from plant_plugin.data.token_arrays import TokenArrays
 
     bits = torch.arange(12, dtype=torch.bfloat16).view(torch.int16).numpy().reshape(6, 2)
     arrays = TokenArrays(np.arange(5, dtype=np.int32), np.array([0, 3, 3, 5]))

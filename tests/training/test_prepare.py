@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.config import Config
-from plant_plugin.relevance import Relevance
+from plant_plugin.relevance.mutual_information import Relevance
 from plant_plugin.report.run import Run
 from plant_plugin.training.prepare import planted_relevance, prepare
 

@@ -21,7 +21,6 @@ from plant_plugin.networks.options import LoraOptions
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
-QUANTIZATIONS = ("none", "nf4", "int8")
 HUB_KERNEL = "_attn_implementation_internal"  # transformers' name, of `attn_implementation` in config.json
 PACKS_ON_CPU = "support_avx512bf16_for_cpu"  # of bitsandbytes' 4-bit layers
 NAME_ANOTHER = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
@@ -65,22 +64,15 @@ def load_language_model(
     the quantised ones.
 
     Raises:
-        ConfigError: No weights can be loaded, they read no text, ``quantization`` is unknown, or drawn ones are to be
-            quantised.
+        ConfigError: No weights can be loaded, or they read no text.
         MissingExtraError: bitsandbytes or accelerate is needed and not installed.
     """
     from transformers import AutoModel
 
-    if quantization not in QUANTIZATIONS:
-        what, fix = f"there is no quantization {quantization!r}", f"one of {', '.join(QUANTIZATIONS)}"
-        raise ConfigError(what, where="network_config: quantization", fix=fix)
     config.use_cache = False  # keys and values of earlier positions are for generating text
     width = _narrow_type() if frozen else torch.float32
     options: Keys = {"trust_remote_code": trust_remote_code}
     if quantization != "none":
-        if from_scratch:
-            fix = "leave out quantization, or save the model to a folder and name that as lm_weight"
-            raise ConfigError("drawn weights are not quantised", where="network_config: lm_from_scratch", fix=fix)
         options |= {"quantization_config": _quantization(quantization), "device_map": {"": _place()}}
     with _errors_named(lm_weight):
         if from_scratch:

@@ -162,7 +162,9 @@ class _Worker:
                 if relevance is not None and operands.strength is not None:
                     strength = operands.strength[head, labels].detach()
                     if isinstance(relevance, BlockEntries):
-                        relevance.add_to(scores, strength)
+                        from plant_plugin.networks.kernels.compiled import add_prior
+
+                        add_prior(scores.numpy(), strength.numpy(), *relevance)
                     else:
                         scores.addcmul_(strength[:, None], relevance)
                 contributions = self.product("contributions", outputs, chunk.values[head])
@@ -277,7 +279,9 @@ def add_gradients(operands: Operands, totals: Operands, attended: Tensor, normal
             to_contributions, to_scores = block.scores, block.contributions
             if to_strength is not None and block.relevance is not None:
                 if isinstance(block.relevance, BlockEntries):
-                    block.relevance.add_strength_gradient(to_strength[head, labels], to_scores)
+                    from plant_plugin.networks.kernels.compiled import add_strength_gradient
+
+                    add_strength_gradient(to_strength[head, labels].numpy(), to_scores.numpy(), *block.relevance)
                 else:
                     to_strength[head, labels] += torch.linalg.vecdot(to_scores, block.relevance)
             to_contributions = worker.narrow(to_contributions)

@@ -210,18 +210,6 @@ class BlockEntries(NamedTuple):
     columns: npt.NDArray[np.int32]
     values: npt.NDArray[np.floating]
 
-    def add_to(self, scores: Tensor, strength: Tensor) -> None:
-        """Add strength (labels,) times relevance to the scores (labels, C) of the block, in place."""
-        from plant_plugin.networks.kernels.compiled import add_prior
-
-        add_prior(scores.numpy(), strength.numpy(), *self)
-
-    def add_strength_gradient(self, total: Tensor, arriving: Tensor) -> None:
-        """Add to ``total`` (labels,) the sum over columns of ``arriving`` (labels, C) times relevance, in place."""
-        from plant_plugin.networks.kernels.compiled import add_strength_gradient
-
-        add_strength_gradient(total.numpy(), arriving.numpy(), *self)
-
 
 def room_for(table: SparseTable, labels: int, columns: int) -> BlockEntries:
     """Reserve memory for the entries of a block of that size; the system gives it only as far as it is written."""

@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 32  # one thread's share: small, because some labels have no pair
 def ranking_loss_reference(
     scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within"
 ) -> Tensor:
-    """Compute :func:`ranking_loss` with every pair written out, for tests, reading and other devices."""
+    """Compute :func:`lambda_rank_loss` with every pair written out, for tests, reading and other devices."""
     padding = ~mask[:, None, :].expand_as(scores)
     top = min(k, scores.shape[-1])
     order = relevance.masked_fill(padding, -1.0).sort(dim=-1, descending=True, stable=True).indices
@@ -47,16 +47,29 @@ def ranking_loss_reference(
     return (weight.detach() * losses).sum(dim=(-1, -2))
 
 
-def ranking_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within") -> Tensor:
-    """Return LambdaRank-nDCG (method §3) over all pairs, without ever holding the pairs.
+def lambda_rank_loss(scores: Tensor, relevance: Tensor, mask: Tensor, k: int = 1000, pairs: str = "within") -> Tensor:
+    """Return the pairwise logistic loss of every label's token ranking, weighted by the change of nDCG@K by a swap.
 
-    Arguments as of :func:`plant_plugin.networks.losses.lambda_rank_loss`. On a GPU Triton computes this where it works,
-    else the reference; see :mod:`.triton_choice`.
+    ``Σ_{j,h: r_j > r_h} |ΔnDCG@K|_{jh} · log2(1 + exp(s_h − s_j))`` with gain ``2^r − 1``, discount
+    ``1/log2(1 + rank)``, rank = place when the pair's tokens are sorted by s, ``|ΔnDCG| = |gain_j − gain_h| ·
+    |disc_j − disc_h| / IDCG@K``. No gradient flows through the weight.
+
+    Args:
+        scores: (B, M, T) attention scores s, logits or probabilities.
+        relevance: (B, M, T) r in [0, 1].
+        mask: (B, T) bool, true on real tokens.
+        k: K ≥ 1; the K positions of the document with the highest r form the set T_l. Never more than it has.
+        pairs: ``within`` (both tokens in T_l, the paper) or ``top_vs_all`` (only the better one).
 
     Returns:
-        (B, M) loss, ≥ 0, in bits, in the type of ``scores``; the backward pass only scales the stored gradient.
+        (B, M) loss, ≥ 0, in bits. Ties in r make no pair; a label none of whose tokens is here (IDCG = 0) gives 0;
+        padding changes nothing. Of equal r the earlier position comes first into T_l; of equal s the higher r ranks
+        first.
 
-    Source: PLANT, Equation 2; Burges 2010 (LambdaMART) for the weight.
+    The pairs are never held; the backward pass only scales the stored gradient. On a GPU Triton computes this where it
+    works, else the reference; see :mod:`.triton_choice`.
+
+    Source: PLANT, Equation 2, with σ = 1; Burges 2010 (LambdaMART) for the weight.
     """
     if scores.device.type != "cpu" and not takes_triton(scores.device, where_auto=True):
         return ranking_loss_reference(scores, relevance, mask, k, pairs)

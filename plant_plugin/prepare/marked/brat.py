@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.evidence import Spans
-from plant_plugin.data.text import text_lines
+from plant_plugin.data.text import Spans, text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import PLACES, Marked, found_splits, spans_of, whole_text, write_sets
 

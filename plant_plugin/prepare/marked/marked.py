@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.evidence import DocumentMarks, Spans, evidence_beside, write_evidence
-from plant_plugin.data.text import one_label, text_lines
+from plant_plugin.data.evidence import evidence_beside, write_evidence
+from plant_plugin.data.text import DocumentMarks, Spans, one_label, text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import PROVENANCE, describe, staged, unnamed, write_names, write_provenance
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plant_plugin.data.evidence import DocumentMarks
+from plant_plugin.data.text import DocumentMarks
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.mimic.notes import Admission, Note, Order, Style, moved
 from plant_plugin.prepare.mimic.tables import dotted

@@ -21,6 +21,7 @@ from plant_plugin.serving.desk.tables import WRITES, coders, sessions
 CODER, LEAD = "coder", "lead"
 MODEL = "model"  # what figures call the model beside coders
 NAME = re.compile(rf"(?!{MODEL}\Z)[\w.@-]{{1,60}}")
+EVERYBODY = select(coders.c.id, coders.c.name, coders.c.role).order_by(coders.c.id)
 LONGEST, IDLE = 12 * 3600.0, 3600.0  # seconds after which a sign-in ends, in all and without a request
 
 
@@ -88,15 +89,13 @@ class People:
     def all(self) -> list[Coder]:
         """Return everybody, in the order of their accounts."""
         with self._read.begin() as connection:
-            rows = connection.execute(select(coders.c.id, coders.c.name, coders.c.role).order_by(coders.c.id))
-            return [Coder(*row) for row in rows]
+            return [Coder(*row) for row in connection.execute(EVERYBODY)]
 
     def sign_in(self, token: str) -> SignIn | None:
         """Begin a sign-in; None where the token is nobody's."""
         now, secret = time.time(), secrets.token_urlsafe(32)
         with self._write.begin() as connection:
-            wanted = select(coders.c.id, coders.c.name, coders.c.role).where(coders.c.token == _hash(token))
-            row = connection.execute(wanted).first()
+            row = connection.execute(EVERYBODY.where(coders.c.token == _hash(token))).first()
             if row is None:
                 return None
             over = (sessions.c.started < now - LONGEST) | (sessions.c.seen < now - IDLE)
@@ -108,8 +107,8 @@ class People:
         """Return the sign-in of a browser's secret; None where it is over or never was."""
         now, mine = time.time(), sessions.c.hash == _hash(secret)
         wanted = (
-            select(coders.c.id, coders.c.name, coders.c.role, sessions.c.seen)
-            .join_from(sessions, coders)
+            EVERYBODY.add_columns(sessions.c.seen)
+            .join_from(coders, sessions)
             .where(mine, sessions.c.started >= now - LONGEST, sessions.c.seen >= now - IDLE)
         )
         with self._read.begin() as connection:

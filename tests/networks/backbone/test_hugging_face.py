@@ -50,8 +50,6 @@ def test_documents_beyond_the_context_go_in_overlapping_windows(folders: dict[st
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"quantization": "nf5"}, "quantization"),
-        ({"quantization": "nf4", "lm_from_scratch": True}, "lm_from_scratch"),
         ({"lm_window": 65}, "lm_window"),
     ],
 )

@@ -10,7 +10,7 @@ from attention_cases import case, other_columns, with_entries
 from scipy import sparse
 
 from plant_plugin.data.batches import Batches, TokenMarks
-from plant_plugin.data.tokens import TokenArrays
+from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.kernels import prior as prior_module
 from plant_plugin.networks.kernels.prior import Places, PlantedRelevance, PriorLookup, SparseTable, entries_of, room_for

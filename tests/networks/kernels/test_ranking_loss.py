@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plant_plugin.networks.kernels.ranking_loss import descending, ranking_loss, ranking_loss_reference
+from plant_plugin.networks.kernels.ranking_loss import descending, lambda_rank_loss, ranking_loss_reference
 
 KINDS = ("within", "top_vs_all")
 
@@ -35,7 +35,7 @@ def test_value_and_gradient_equal_the_reference(pairs: str, k: int, kind: torch.
     arriving = torch.rand(3, 40, dtype=kind)
     expected = ranking_loss_reference(scores, relevance, mask, k, pairs)
     (expected_gradient,) = torch.autograd.grad(expected, scores, arriving)
-    found = ranking_loss(scores, relevance, mask, k, pairs)
+    found = lambda_rank_loss(scores, relevance, mask, k, pairs)
     (found_gradient,) = torch.autograd.grad(found, scores, arriving)
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(found_gradient, expected_gradient)
@@ -50,7 +50,7 @@ def test_gradcheck(pairs: str) -> None:
     relevance = torch.rand(2, 3, 6, dtype=torch.float64)
     mask = torch.ones(2, 6, dtype=torch.bool)
     mask[1, 4:] = False
-    assert torch.autograd.gradcheck(lambda s: ranking_loss(s, relevance, mask, 4, pairs), scores)
+    assert torch.autograd.gradcheck(lambda s: lambda_rank_loss(s, relevance, mask, 4, pairs), scores)
 
 
 def test_single_precision_over_the_whole_range() -> None:
@@ -58,7 +58,7 @@ def test_single_precision_over_the_whole_range() -> None:
     differences = torch.cat([torch.linspace(-3, 3, 601), torch.linspace(-300, 80, 381)])
     scores = torch.stack([differences, torch.zeros_like(differences)], dim=-1)[None].requires_grad_()
     relevance = torch.tensor([1.0, 0.0]).expand(1, len(differences), 2)
-    found = ranking_loss(scores, relevance, torch.ones(1, 2, dtype=torch.bool))[0]
+    found = lambda_rank_loss(scores, relevance, torch.ones(1, 2, dtype=torch.bool))[0]
     found.sum().backward()
     exact = differences.double().numpy()
     weight = 1 - 1 / math.log2(3)
@@ -78,7 +78,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
     try:
         for threads in (1, 3):
             torch.set_num_threads(threads)
-            loss = ranking_loss(scores, relevance, mask, 4)
+            loss = lambda_rank_loss(scores, relevance, mask, 4)
             found.append((loss, torch.autograd.grad(loss.sum(), scores)[0]))
     finally:
         torch.set_num_threads(before)
@@ -88,28 +88,30 @@ def test_the_number_of_threads_changes_nothing() -> None:
 
 def test_padding_and_the_order_of_rows_change_nothing() -> None:
     scores, relevance, mask = case(6, torch.float32)
-    plain = ranking_loss(scores, relevance, mask, 4)
+    plain = lambda_rank_loss(scores, relevance, mask, 4)
     wide = [torch.nn.functional.pad(part, (0, 5), value=9.0) for part in (scores, relevance)]
-    torch.testing.assert_close(ranking_loss(*wide, torch.nn.functional.pad(mask, (0, 5)), 4), plain)
-    torch.testing.assert_close(ranking_loss(scores.flip(0, 1), relevance.flip(0, 1), mask.flip(0), 4), plain.flip(0, 1))
+    torch.testing.assert_close(lambda_rank_loss(*wide, torch.nn.functional.pad(mask, (0, 5)), 4), plain)
+    torch.testing.assert_close(
+        lambda_rank_loss(scores.flip(0, 1), relevance.flip(0, 1), mask.flip(0), 4), plain.flip(0, 1)
+    )
 
 
 def test_half_precision_scores_give_a_loss_of_their_type() -> None:
     scores, relevance, mask = case(7, torch.float32)
     narrow = scores.detach().bfloat16().requires_grad_()
-    loss = ranking_loss(narrow, relevance, mask, 4)
+    loss = lambda_rank_loss(narrow, relevance, mask, 4)
     loss.sum().backward()
     assert narrow.grad is not None
     assert loss.dtype == narrow.grad.dtype == torch.bfloat16
     torch.testing.assert_close(
-        loss.float(), ranking_loss(narrow.detach().float(), relevance, mask, 4), rtol=1e-2, atol=0
+        loss.float(), lambda_rank_loss(narrow.detach().float(), relevance, mask, 4), rtol=1e-2, atol=0
     )
 
 
 def test_no_documents_and_no_labels() -> None:
     for batch, labels in ((0, 3), (2, 0)):
         empty = torch.zeros(batch, labels, 4)
-        assert ranking_loss(empty, empty, torch.ones(batch, 4, dtype=torch.bool)).shape == (batch, labels)
+        assert lambda_rank_loss(empty, empty, torch.ones(batch, 4, dtype=torch.bool)).shape == (batch, labels)
 
 
 @settings(max_examples=50, deadline=None)

@@ -76,9 +76,9 @@ def test_a_chosen_way_gives_the_numbers_of_a_cpu(device: str, choice: str) -> No
     try:
         triton_choice.choose(choice)
         logits = label_attention_logits(*operands, moved, strength)
-        loss = ranking_loss_module.ranking_loss(scores, relevance, mask, 10)
+        loss = ranking_loss_module.lambda_rank_loss(scores, relevance, mask, 10)
     finally:
         triton_choice.choose("auto")
     torch.testing.assert_close(logits.cpu(), label_attention_logits(*parts), atol=1e-4, rtol=1e-4)
-    expected = ranking_loss_module.ranking_loss(scores.cpu(), relevance.cpu(), mask.cpu(), 10)
+    expected = ranking_loss_module.lambda_rank_loss(scores.cpu(), relevance.cpu(), mask.cpu(), 10)
     torch.testing.assert_close(loss.cpu(), expected, atol=1e-5, rtol=1e-5)
