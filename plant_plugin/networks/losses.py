@@ -22,7 +22,7 @@ MARGIN = 0.05  # taken off the probability of negatives by the asymmetric loss, 
 def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) -> Tensor:
     """Return the mean squared difference between attention and normalised relevance: the ablation of the ranking.
 
-    The attention S is (B, M, T), a softmax over tokens; all else as of :func:`.ranking_loss.lambda_rank_loss`.
+    The attention S is (B, M, T), a softmax over tokens; all else as of :func:`.lambda_rank_loss`.
 
     Returns:
         (B, M) mean over the document's tokens of (S − r/Σr)²; 0 for a label none of whose tokens is here.
@@ -39,7 +39,7 @@ def distribution_mse_loss(attention: Tensor, relevance: Tensor, mask: Tensor) ->
 def attention_ndcg(scores: Tensor, relevance: Tensor, mask: Tensor, k: int) -> Tensor:
     """Return the nDCG@K of a ranking of all the document's tokens against their relevance.
 
-    Arguments as of :func:`.ranking_loss.lambda_rank_loss`; ties of scores are broken by position, and the gain is 2^r − 1.
+    Arguments as of :func:`.lambda_rank_loss`; ties of scores are broken by position, and the gain is 2^r − 1.
 
     Returns:
         (B, M) in [0, 1]; NaN where IDCG = 0 (nothing to rank), so that a mean can leave it out.
