@@ -79,14 +79,8 @@ def _rows(kind: str) -> dict[str, str]:
 
 def _described(data: str) -> str:
     """Describe a data set, with the methods that have a result on it."""
-    results = ", ".join(_measured(data))
+    results = ", ".join(read_yaml(data_sets()[data])[0].get(MEASURED, []))
     return f"{_summary(data_sets()[data])} [{f'results: {results}' if results else 'no result yet'}]"
-
-
-def _measured(data: str) -> list[str]:
-    """Return the methods that have a result on a data set in ``benchmarks``."""
-    names: list[str] = read_yaml(data_sets()[data])[0].get(MEASURED, [])
-    return names
 
 
 def text_of(name: str) -> str:

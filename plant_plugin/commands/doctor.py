@@ -83,7 +83,8 @@ def _installed(needed: Sequence[str]) -> bool:
     row("gpu", _gpu())
     row("processor", _processor())
     row("memory", _memory())
-    row("disk", _disk())
+    disk = shutil.disk_usage(Path.cwd())
+    row("disk", f"{disk.free / GIB:.1f} GiB free of {disk.total / GIB:.1f} in {Path.cwd()}")
     return all(mended)
 
 
@@ -183,14 +184,10 @@ def _memory() -> str:
     return f"{free / GIB:.1f} GiB free of {total / GIB:.1f}"
 
 
-def _disk() -> str:
-    disk = shutil.disk_usage(Path.cwd())
-    return f"{disk.free / GIB:.1f} GiB free of {disk.total / GIB:.1f} in {Path.cwd()}"
-
-
 def _show_pace(settings: Config) -> None:
     """Train a few batches of each stage; say what an epoch and all of training take."""
-    if settings.linear or settings.strategy not in ("plant", "end_to_end") or not _is_ours(settings):
+    ours = not settings.linear and registry.get("networks", settings.model_name).ours
+    if settings.strategy not in ("plant", "end_to_end") or not ours:
         few = "--limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json has times and peaks"
         row("training", "measured only for our networks", None if settings.linear else f"try it: {few}")
         return
@@ -205,10 +202,6 @@ def _show_pace(settings: Config) -> None:
         row(name, f"{epoch}{validation}; {stage.epochs} epochs at most; {memory}")
     twice = " of both trainings" if pace.trainings > 1 else ""
     row("in all", f"{_duration(pace.seconds)} at most{twice}, without planted scores, shortlists and the test")
-
-
-def _is_ours(settings: Config) -> bool:
-    return registry.get("networks", settings.model_name).ours
 
 
 def _duration(seconds: float) -> str:

@@ -53,9 +53,6 @@ class Batches:
     With ``shuffle`` the documents are mixed, cut into chunks of 50 batches, sorted by length within a chunk, and the
     batches mixed again; ``seed`` and the epoch decide everything. Without it the longest documents come first, equal
     lengths in file order, so that a lack of memory shows at once; ``document`` holds its place in the split.
-
-    Raises:
-        ValueError: ``arrays`` and ``labels`` differ in length, or ``batch_size`` is below 1.
     """
 
     arrays: TokenArrays  # of N documents
@@ -70,10 +67,6 @@ class Batches:
     rows: Places | None = None  # the documents that are passed, ascending; None: all
 
     def __post_init__(self) -> None:
-        if len(self.arrays) != self.labels.shape[0]:
-            raise ValueError(f"{len(self.arrays)} documents but {self.labels.shape[0]} rows of labels")
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {self.batch_size}")
         self.epoch, self.start = 0, 0
         self._part, self._parts = 0, 1
 
@@ -131,7 +124,7 @@ class Batches:
 
     def batch(self, documents: Places) -> dict[str, Tensor]:
         """Return the batch of these documents."""
-        places, lengths = _gather(self.arrays.offsets, documents)
+        places, lengths = gather(self.arrays.offsets, documents)
         longest = max(int(lengths.max()), 1)
         filled = np.arange(longest) < lengths[:, None]  # (B, T)
         text = np.full((len(documents), longest), self.pad_id, dtype=np.int64)
@@ -161,7 +154,7 @@ class Batches:
 
 
 def _padded_states(known: FrozenStates, documents: Places, filled: npt.NDArray[np.bool_]) -> Tensor:
-    places, _ = _gather(known.offsets, documents)
+    places, _ = gather(known.offsets, documents)
     padded = np.zeros((*filled.shape, known.states.shape[1]), dtype=np.int16)
     padded[filled] = known.states[places]
     return torch.from_numpy(padded).view(torch.bfloat16)
@@ -171,7 +164,7 @@ def _cut(order: Places, size: int) -> list[Places]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def _gather(offsets: npt.NDArray[np.integer], rows: Places) -> tuple[Places, Places]:
+def gather(offsets: npt.NDArray[np.integer], rows: Places) -> tuple[Places, Places]:
     """Return the places of all entries of the chosen rows, row after row, and how many each row has."""
     counts = (offsets[rows + 1] - offsets[rows]).astype(np.int64)
     ends = np.cumsum(counts)

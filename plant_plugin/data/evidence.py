@@ -29,7 +29,7 @@ from plant_plugin.data.text import (
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write
 
-NUMBER = re.compile(r"[0-9]{1,12}")  # of a document or a character: no file has more
+NUMBER = re.compile(r"[0-9]{1,12}")  # of a character: no file has more
 PLACES = re.compile(rf"{NUMBER.pattern}-{NUMBER.pattern}([;+]{NUMBER.pattern}-{NUMBER.pattern})*")
 # A full stop, question or exclamation mark, or semicolon before a capital, a digit or a bracket; or an empty stretch;
 # or what is empty at either end of the text.
@@ -83,8 +83,9 @@ def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
     if documents.dropped and documents.ids is None:
         fix = "mend the lines that are left out, or give the documents ids"
         raise DataError("documents were left out, so that their numbers say nothing", where=str(path), fix=fix)
-    row_of = {name: row for row, name in enumerate(documents.ids)} if documents.ids is not None else None
-    if row_of is not None and len(row_of) < len(documents.texts):
+    names = documents.ids or [str(row) for row in range(len(documents.texts))]
+    row_of = {name: row for row, name in enumerate(names)}
+    if len(row_of) < len(names):
         fix = "give each document an id of its own, or leave the column of ids out"
         raise DataError("several documents have the same id, so that it names none of them", where=str(path), fix=fix)
     marks_of: list[DocumentMarks] = [{} for _ in documents.texts]
@@ -92,7 +93,10 @@ def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
         if len(fields) != 3 or not PLACES.fullmatch(fields[2]):
             raise DataError("this is no evidence", where=where, fix=FORMAT)
         document, label, places = fields[0], one_label(fields[1]), fields[2]
-        row = _row(document, row_of, len(marks_of), where)
+        row = row_of.get(document)
+        if row is None:
+            kind = f"a number below {len(names)}" if documents.ids is None else "the id of a document"
+            raise DataError("there is no such document", where=where, fix=f"its first column has to be {kind}")
         if label not in documents.labels[row]:
             fix = "give the document the label, or take the line out"
             raise DataError("the document does not have this label", where=where, fix=fix)
@@ -127,17 +131,6 @@ def marked_sentences(text: str, evidence: DocumentEvidence) -> Iterator[tuple[in
             for label, spans in evidence.items()
         }
         yield start, end, {label: spans for label, spans in inside.items() if spans}
-
-
-def _row(document: str, row_of: dict[str, int] | None, documents: int, where: str) -> int:
-    if row_of is not None:
-        row = row_of.get(document, -1)
-    else:
-        row = int(document) if NUMBER.fullmatch(document) else -1
-    if not 0 <= row < documents:
-        kind = "the id of a document" if row_of is not None else f"a number below {documents}"
-        raise DataError("there is no such document", where=where, fix=f"its first column has to be {kind}")
-    return row
 
 
 def _spans(mark: str, length: int, where: str) -> Spans:

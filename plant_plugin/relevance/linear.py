@@ -67,11 +67,8 @@ class LinearModel:
         the options say, unless it is given.
 
         Raises:
-            ValueError: ``texts`` and ``labels`` differ in length.
             DataError: No term is in ``options.min_documents`` texts.
         """
-        if len(texts) != labels.shape[0]:
-            raise ValueError(f"{len(texts)} documents but {labels.shape[0]} rows of labels")
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         kind = terms or Terms(1, LONGEST_RUN, word_letters=options.word_letters)

@@ -25,6 +25,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from typing_extensions import TypedDict
 
+from plant_plugin.data.batches import gather
 from plant_plugin.data.text import Spans
 from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.relevance.mutual_information import Arrays
@@ -97,9 +98,8 @@ class MinedPhrases(Phrases):
         if not places:
             return
         rows, stored = np.fromiter(places, np.int64, len(places)), self.counts.hits  # all runs at once: they are many
-        sizes = np.diff(stored.indptr)[rows]
+        entries, sizes = gather(stored.indptr, rows)
         ends = np.cumsum(sizes)
-        entries = np.repeat(stored.indptr[rows] - (ends - sizes), sizes) + np.arange(ends[-1])
         labels, hits, seen = stored.indices[entries], stored.data[entries].astype(np.float64), self.counts.seen[rows]
         if left_out is None:
             telling = self._telling[entries]

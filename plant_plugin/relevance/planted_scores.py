@@ -108,12 +108,7 @@ class PlantedScores:
         Returns:
             CSR (B, L) float32 of min(k, L) stored entries a row, those of score 0 too, labels ascending. Of equal
             scores the lower labels stay.
-
-        Raises:
-            ValueError: ``k`` is below 1.
         """
-        if k < 1:
-            raise ValueError(f"k is {k}, and has to be 1 at least")
         labels = len(self.rarity)
         count = min(k, labels)
         looked_up = self.looked_up

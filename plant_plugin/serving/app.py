@@ -20,7 +20,6 @@ from fastapi_offline import FastAPIOffline
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import HTTPConnection
 
 from plant_plugin.errors import PlantError
 from plant_plugin.model.explanation import Explanation
@@ -97,7 +96,11 @@ def create_app(
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     if token is not None:
         backend = BearerToken(token, elsewhere=() if desk is None else ("/desk",))
-        app.add_middleware(AuthenticationMiddleware, backend=backend, on_error=_unauthorized)
+        app.add_middleware(
+            AuthenticationMiddleware,
+            backend=backend,
+            on_error=lambda request, error: _problem(401, str(error), **{"www-authenticate": "Bearer"}),
+        )
     if hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     app.add_middleware(Answers, metrics=metrics)
@@ -194,10 +197,6 @@ def _add_questions(app: FastAPI, predictor: Predictor, secured: list[Depends]) -
 
 def _problem(status: int, detail: str, **headers: str) -> JSONResponse:
     return JSONResponse({"detail": detail}, status, headers=headers)
-
-
-def _unauthorized(request: HTTPConnection, error: Exception) -> JSONResponse:
-    return _problem(401, str(error), **{"www-authenticate": "Bearer"})
 
 
 def _add_errors(app: FastAPI) -> None:

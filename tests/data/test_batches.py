@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 import torch
 from hypothesis import given, settings
@@ -97,24 +96,12 @@ def test_no_documents() -> None:
     assert len(empty) == 0
 
 
-def test_bad_arguments() -> None:
-    with pytest.raises(ValueError, match="1 documents but 2 rows"):
-        Batches(arrays_of([[1]]), sp.csr_array((2, 3)), 4, PAD, True, 1)
-    with pytest.raises(ValueError, match="batch_size"):
-        Batches(arrays_of([[1]]), sp.csr_array((1, 3)), 0, PAD, True, 1)
-
-
 def test_as_a_lightning_data_loader() -> None:
     from lightning.pytorch.utilities.combined_loader import CombinedLoader
 
     documents, labels = random_data(10)
     batches = Batches(arrays_of(documents), sp.csr_array(labels), 4, PAD, False, 1)
     assert sum(1 for _ in CombinedLoader(batches)) == 3
-
-
-def test_batches_of_nothing() -> None:
-    with pytest.raises(ValueError, match="batch_size must be at least 1, not 0"):
-        Batches(arrays_of([[1]]), sp.csr_array((1, 2)), 0, PAD, shuffle=False, seed=0)
 
 
 def test_padding_stays_below_five_percent() -> None:

@@ -102,9 +102,3 @@ def test_a_label_without_documents_scores_zero(task) -> None:
 def test_no_term_is_frequent_enough(task) -> None:
     with pytest.raises(DataError, match="no word is in 2 training documents"):
         PlantedScores.fit(["alpha", "beta"], sp.csr_array(np.eye(2, dtype=np.float32)), RidgeOptions())
-
-
-def test_texts_and_labels_of_different_length(task) -> None:
-    texts, labels, _ = task
-    with pytest.raises(ValueError, match="59 documents but 60 rows"):
-        PlantedScores.fit(texts[:59], labels, EVERYTHING)

@@ -95,7 +95,10 @@ class HuggingFaceBackbone(nn.Module):
         if self.frozen:
             self.model.requires_grad_(False)
         if gradient_checkpointing:
-            _checkpoint_layers(self.model)
+            # not re-entrant: those lose the gradient where the first layer's input needs none
+            names = "activation_checkpointing_enable", "gradient_checkpointing_enable"  # transformers' newer and older
+            enable = next(getattr(self.model, name) for name in names if hasattr(self.model, name))
+            enable({"use_reentrant": False})
         if lora is not None:
             self.model = add_adapters(self.model, lora)
         self.dropout = nn.Dropout(dropout)
@@ -195,13 +198,6 @@ def dropout_rates(config: PretrainedConfig) -> list[str]:
     """
     rates = {name: value for name, value in config.to_dict().items() if "drop" in name and "layer" not in name}
     return [name for name, value in rates.items() if type(value) in (int, float)]  # a 0 may be an int there
-
-
-def _checkpoint_layers(model: nn.Module) -> None:
-    """Switch checkpoints on, not re-entrant: those lose the gradient where the first layer's input needs none."""
-    names = "activation_checkpointing_enable", "gradient_checkpointing_enable"  # the second is transformers' older name
-    enable = next(getattr(model, name) for name in names if hasattr(model, name))
-    enable({"use_reentrant": False})
 
 
 def _windows(longest: int | None, window: int | None, overlap: int | None) -> tuple[int | None, int]:

@@ -109,8 +109,6 @@ def label_attention_logits(
 
     Source: method §2, facts 1 to 3; the recomputation is that of Dao et al. 2022 (FlashAttention), per label block.
     """
-    if prior is not None and strength is None:
-        raise ValueError("a prior needs its strength")
     scores = queries.shape[:2].numel() * keys.shape[:2].numel()
     if scores <= _plain.get() and keys.device.type == "cpu" and product_dtype is None:
         return label_attention_reference(queries, keys, values, outputs, mask, prior, strength)
@@ -146,7 +144,9 @@ def _by_blocks(
     queries, keys, values, outputs, strength, mask = tensors
     kind = queries.dtype
     if kind not in NUMPY_TYPES:
-        priors = [None if prior is None else prior.written_out(kind) for prior in priors]
+        priors = [
+            None if prior is None else prior._replace(table=prior.dense().to(kind), entries=None) for prior in priors
+        ]
     states, dtype = (keys.to(kind), values.to(kind)), product_dtype or kind
     by_head = [None if part is None else part.transpose(1, 2).contiguous() for part in (queries, outputs, strength)]
     logits: Tensor = LabelAttention.apply(by_head[0], *states, *by_head[1:], mask, priors, dtype, block_elements)
@@ -170,8 +170,6 @@ def chosen_label_logits(
     Arguments are as there, but queries and outputs are (B, M, A, D) and strength (B, M, A). On a CPU threads share the
     documents, forward and backward: a single document is too small for two cores.
     """
-    if prior is not None and strength is None:
-        raise ValueError("a prior needs its strength")
     # one after the other: on a GPU each is a dense table
     priors = (None if prior is None else prior.at(document, labels[document]) for document in range(len(labels)))
     if queries.device.type == "cpu":

@@ -71,10 +71,6 @@ class PriorLookup(NamedTuple):
         assert self.table is not None
         return self.table
 
-    def written_out(self, kind: torch.dtype) -> PriorLookup:
-        """Return this lookup with a dense table of a type."""
-        return self._replace(table=self.dense().to(kind), entries=None)
-
     def everywhere(self) -> Tensor:
         """Return the relevance (L, B, T) of all labels at every position, written out."""
         table = self.dense()

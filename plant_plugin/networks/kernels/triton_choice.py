@@ -12,25 +12,21 @@ from importlib.util import find_spec
 
 import torch
 
-from plant_plugin.errors import ConfigError, MissingExtraError
+from plant_plugin.errors import MissingExtraError
 
 logger = logging.getLogger(__name__)
 
-CHOICES = ("auto", "torch", "triton")
 OLDEST = (8, 0)  # least compute capability at which `auto` takes Triton
-_chosen = CHOICES[0]
+_chosen = "auto"
 
 
 def choose(way: str) -> None:
-    """Let all later calls on GPUs go this way; the configuration key ``kernels``.
+    """Let all later calls on GPUs go this way, ``auto``, ``torch`` or ``triton``; the configuration key ``kernels``.
 
     Raises:
-        ConfigError: It is none of :data:`CHOICES`.
         MissingExtraError: It is ``triton``, which is not installed.
     """
     global _chosen
-    if way not in CHOICES:
-        raise ConfigError(f"{way!r} is none of {', '.join(CHOICES)}", where="kernels", fix=f"use `{CHOICES[0]}`")
     if way == "triton" and not _is_installed():
         raise MissingExtraError("triton is not installed", where="kernels", fix="pip install 'plant-plugin[gpu]'")
     _chosen = way

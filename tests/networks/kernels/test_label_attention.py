@@ -71,15 +71,6 @@ def test_chosen_labels_have_the_numbers_and_gradients_of_all(
     torch.testing.assert_close(found[1], found[0])
 
 
-def test_a_prior_needs_its_strength() -> None:
-    queries, keys, values, outputs, mask, prior, _ = case()
-    labels = torch.tensor([[3, 2], [0, 6], [1, 4]])
-    with pytest.raises(ValueError, match="strength"):
-        label_attention_logits(queries, keys, values, outputs, mask, prior)
-    with pytest.raises(ValueError, match="strength"):
-        chosen_label_logits(queries[labels], keys, values, outputs[labels], mask, labels, prior)
-
-
 def test_narrow_parameters_read_the_entries_too() -> None:
     *operands, prior, strength = (
         part.detach().bfloat16() if torch.is_tensor(part) and part.is_floating_point() else part for part in case()

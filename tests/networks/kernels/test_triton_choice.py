@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from plant_plugin.config.sections import OPTIONS
-from plant_plugin.errors import ConfigError, MissingExtraError
+from plant_plugin.errors import MissingExtraError
 from plant_plugin.networks.kernels import ranking_loss, triton_choice
 
 GPU, CPU = torch.device("cuda"), torch.device("cpu")
@@ -56,15 +55,6 @@ def test_where_no_kernel_runs_torch_is_taken_and_it_is_said(
     assert [record.message for record in caplog.records] == [
         "Triton does not run on this machine, so torch computes instead: Failed to find C compiler"
     ]
-
-
-def test_the_configuration_offers_the_same_choices() -> None:
-    assert OPTIONS["kernels"].choices == triton_choice.CHOICES
-
-
-def test_a_choice_that_is_none() -> None:
-    with pytest.raises(ConfigError, match="none of auto, torch, triton"):
-        triton_choice.choose("blocks")
 
 
 def test_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
