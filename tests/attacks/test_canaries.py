@@ -7,6 +7,7 @@ import gzip
 import json
 import logging
 import re
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
@@ -253,6 +254,7 @@ def made(scene: Scene, name: str, text: str) -> str:
 
 def evidence(scene: Scene, line: str) -> list[str]:
     path = made(scene, "wrong_evidence.tsv", f"{line}\n")
+    shutil.copy(scene.task / "test.txt", Path(path).with_name("wrong.txt"))
     return ["plausibility", str(scene.run), path]
 
 

@@ -83,7 +83,6 @@ def test_models_are_scored_together() -> None:
 def test_without_evidence_it_says_what_can_be_given(trained: Path) -> None:
     shown = CliRunner().invoke(main, [str(trained)])
     assert "there is no evidence file" in shown.output
-    assert "put X_evidence.tsv beside each X.txt" in shown.output  # it has no option for one
 
 
 def test_the_command(trained: Path, task: Path, tmp_path: Path) -> None:
