@@ -214,10 +214,9 @@ def marked_documents(
 
     key: Literal["val_file", "test_file"] = "val_file" if split == "val" else "test_file"
     config = logged_config(run)
-    if evidence is not None:
-        text = text_beside(evidence)
-    elif (text := Path(config[key]) if config.get(key) else None) is not None:
-        path = (config.get("evidence") or {}).get(key)
+    text, own = None if evidence is None else text_beside(evidence), config.get(key)
+    if evidence is None and own:
+        text, path = Path(own), (config.get("evidence") or {}).get(key)
         evidence = Path(path) if path else packed(evidence_beside(text))
     if text is None or evidence is None:
         missing = "text" if text is None else "evidence"
