@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
-from plant_plugin.networks.kernels.passes import Context, Threads, shares
+from plant_plugin.networks.kernels.passes import Context, on_threads, shares
 
 BLOCK_ELEMENTS = 2**26  # (tokens, L, m) at once, off the CPU
 
@@ -50,8 +50,7 @@ class _Pairs(torch.autograd.Function):
             score_pairs(token_array[part], label_array, weight_array, scores.numpy()[part])
 
         parts = shares(len(tokens), len(tokens))
-        with Threads(len(parts)) as threads:
-            threads.map(work, parts)
+        on_threads(work, parts, len(parts))
         ctx.save_for_backward(*operands)
         return scores
 
@@ -71,6 +70,5 @@ class _Pairs(torch.autograd.Function):
             return totals
 
         parts = shares(len(tokens), len(tokens))
-        with Threads(len(parts)) as threads:
-            of_labels, of_weight = zip(*threads.map(work, parts), strict=True)
+        of_labels, of_weight = zip(*on_threads(work, parts, len(parts)), strict=True)
         return to_tokens, torch.stack(of_labels).sum(dim=0), torch.stack(of_weight).sum(dim=0)

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
-from plant_plugin.networks.kernels.passes import Context, Result, Threads, add_product, shares
+from plant_plugin.networks.kernels.passes import Context, Result, add_product, on_threads, shares
 from plant_plugin.networks.kernels.prior import BlockEntries, Places, PriorLookup, entries_of, room_for
 
 # Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants large products.
@@ -191,10 +191,9 @@ def _results(
     def work(worker: _Worker) -> list[Result]:
         return [task(worker, chunk) for chunk in chunks]
 
-    with Threads(len(workers)) as threads:
-        for first in range(0, len(parts), at_once):
-            chunks = threads.map(partial(_chunk, operands), parts[first : first + at_once])
-            yield chunks, threads.map(work, workers)
+    for first in range(0, len(parts), at_once):
+        chunks = on_threads(partial(_chunk, operands), parts[first : first + at_once], len(workers))
+        yield chunks, on_threads(work, workers, len(workers))
 
 
 class LabelAttention(torch.autograd.Function):
@@ -208,8 +207,7 @@ class LabelAttention(torch.autograd.Function):
         """Take the softmax over positions of each document, then the weighted sum of the contributions."""
         *tensors, priors, dtype, block_elements = arguments
         groups = _groups(*arguments)
-        with Threads(len(groups)) as threads:
-            results = threads.map(attended_values, groups)
+        results = on_threads(attended_values, groups, len(groups))
         # The backward pass frees saved tensors; an attribute of ctx lives as long as the loss, and a table is large.
         tables = [None if prior is None else prior.table for prior in priors]
         ctx.save_for_backward(*tensors, *tables, *(part for both in results for part in both))
@@ -230,8 +228,8 @@ class LabelAttention(torch.autograd.Function):
         groups, totals = (_groups(*parts, mask, priors, *rest) for parts in (tensors, gradients))
         pulls = arriving[0].to(tensors[0].dtype).chunk(len(groups))
         tasks = list(zip(groups, totals, saved[::2], saved[1::2], pulls, strict=True))
-        with Threads(len(groups)) as threads, torch.autocast(device_type=mask.device.type, enabled=False):
-            threads.map(lambda task: add_gradients(*task), tasks)
+        with torch.autocast(device_type=mask.device.type, enabled=False):
+            on_threads(lambda task: add_gradients(*task), tasks, len(groups))
         return (*gradients, None, None, None, None)
 
 

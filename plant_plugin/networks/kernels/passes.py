@@ -28,37 +28,27 @@ def shares(number: int, most: int) -> list[slice]:
     return [slice(number * part // count, number * (part + 1) // count) for part in range(count)]
 
 
-class Threads:
-    """Threads for tasks that are too small for torch to share one operation among cores; use as a context.
+def on_threads(task: Callable[[Item], Result], items: Iterable[Item], count: int) -> list[Result]:
+    """Return the task's result for each item, in their order; no gradient is recorded.
 
-    There are as many as torch has, and no more than ``count``. Instead of a single thread the caller does the tasks.
+    For tasks that are too small for torch to share one operation among cores. There are as many threads as torch has,
+    and no more than ``count``. Instead of a single thread the caller does the tasks.
     """
+    before, inference = torch.get_num_threads(), torch.is_inference_mode_enabled()
+    count = min(before, count)
+    if count <= 1:
+        return [task(item) for item in items]
 
-    def __init__(self, count: int) -> None:
-        self._before = torch.get_num_threads()
-        count = min(self._before, count)
-        self._inference = torch.is_inference_mode_enabled()
-        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+    def on_one_core(item: Item) -> Result:
+        torch.set_num_threads(1)  # of this thread
+        with torch.inference_mode(inference), torch.no_grad():
+            return task(item)
 
-    def __enter__(self) -> Threads:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-            torch.set_num_threads(self._before)  # each thread has its own number, new threads get the last number set
-
-    def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return the task's result for each item, in their order; no gradient is recorded."""
-        if self._pool is None:
-            return [task(item) for item in items]
-
-        def on_one_core(item: Item) -> Result:
-            torch.set_num_threads(1)  # of this thread
-            with torch.inference_mode(self._inference), torch.no_grad():
-                return task(item)
-
-        return list(self._pool.map(on_one_core, items))
+    try:
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(on_one_core, items))
+    finally:
+        torch.set_num_threads(before)  # each thread has its own number, new threads get the last number set
 
 
 def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:

@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from plant_plugin.networks.kernels.passes import Context, Threads
+from plant_plugin.networks.kernels.passes import Context, on_threads
 from plant_plugin.networks.kernels.triton_choice import takes_triton
 
 ROWS_AT_ONCE = 32  # one thread's share: small, because some labels have no pairs and because its sorting takes memory
@@ -143,6 +143,5 @@ def ranking_rows(scores: Tensor, relevance: Tensor, mask: Tensor, k: int, every:
         add_ranking_rows(chosen, sorted_relevance, order, by_score, k, table, losses[part], gradients[part])
 
     starts = range(0, rows, ROWS_AT_ONCE)
-    with Threads(len(starts)) as threads:
-        threads.map(work, starts)
+    on_threads(work, starts, len(starts))
     return torch.from_numpy(losses), torch.from_numpy(gradients)

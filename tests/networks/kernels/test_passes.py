@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from plant_plugin.networks.kernels.passes import Threads, add_product, shares
+from plant_plugin.networks.kernels.passes import add_product, on_threads, shares
 
 
 @pytest.mark.parametrize(("number", "most", "threads"), [(10, 3, 8), (10, 8, 3), (2, 5, 4), (0, 0, 4)])
@@ -23,8 +23,7 @@ def test_results_come_in_order_and_the_number_of_threads_stays(threads: int) -> 
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        with Threads(2) as pool:
-            numbers = pool.map(lambda item: (item, torch.get_num_threads()), range(20))
+        numbers = on_threads(lambda item: (item, torch.get_num_threads()), range(20), 2)
         assert [item for item, _ in numbers] == list(range(20))
         assert {number for _, number in numbers} == {1}
         assert torch.get_num_threads() == threads
@@ -33,8 +32,8 @@ def test_results_come_in_order_and_the_number_of_threads_stays(threads: int) -> 
 
 
 def test_an_error_of_a_task_reaches_the_caller() -> None:
-    with Threads(2) as pool, pytest.raises(ZeroDivisionError):
-        pool.map(lambda item: 1 / item, [1, 0])
+    with pytest.raises(ZeroDivisionError):
+        on_threads(lambda item: 1 / item, [1, 0], 2)
 
 
 @pytest.mark.parametrize("shape", [(), (4,)])
