@@ -28,7 +28,6 @@ from plant_plugin.report import published
 from plant_plugin.training.run import train
 
 sys.path.append(str(ROOT / "examples"))
-made_up_notes = pytest.importorskip("made_up_notes", reason="examples/ lies in a checkout only")
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation lies in a checkout only")
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -39,6 +38,8 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)")
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to follow a page in, with a cache of its own and few built-in notes."""
+    import made_up_notes  # whose codes of ICD take seconds to import
+
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     packed = tmp_path / "packed"

@@ -99,7 +99,7 @@ def limits(examples: int) -> settings:
                     suppress_health_check=list(HealthCheck))  # fmt: skip
 
 
-@limits(20)
+@limits(12)
 @given(changes, wounds)
 def test_what_is_wrong_is_said(changed: list[Any], wounded: list[Any]) -> None:
     check(changed, wounded)

@@ -3,22 +3,28 @@ from __future__ import annotations
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from plant_plugin.data.documents import demo_file
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "examples"))
-demo = pytest.importorskip("made_up_notes", reason="examples/ lies in a checkout only")
 
 
-def test_the_built_in_data_are_what_the_generator_writes(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def demo() -> Any:
+    """The program, whose codes of ICD take seconds to import."""
+    return pytest.importorskip("made_up_notes", reason="examples/ lies in a checkout only")
+
+
+def test_the_built_in_data_are_what_the_generator_writes(tmp_path: Path, demo: Any) -> None:
     assert demo.size_of(2800, 60, 20240607) == demo.Size()
     for split, lines in demo.write_notes(demo.Size()).items():
         assert "".join(lines) == demo_file(split, tmp_path).read_text(encoding="utf-8")
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command(tmp_path: Path, demo: Any) -> None:
     for name, seed in (("one", "1"), ("two", "1"), ("three", "2")):
         where = ["--out", str(tmp_path / name), "--documents", "28", "--labels", "10", "--seed", seed]
         demo.main(where)
@@ -27,7 +33,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert (tmp_path / "one" / "train.txt").read_bytes() != (tmp_path / "three" / "train.txt").read_bytes()
 
 
-def test_the_common_codes_are_icd_10_cm_and_stand_in_a_group_whose_sentences_are_there() -> None:
+def test_the_common_codes_are_icd_10_cm_and_stand_in_a_group_whose_sentences_are_there(demo: Any) -> None:
     assert len(demo.COMMON) == 60
     for code, known in demo.COMMON.items():
         assert demo.icd.is_valid_item(code)
@@ -51,12 +57,12 @@ def test_the_common_codes_are_icd_10_cm_and_stand_in_a_group_whose_sentences_are
         ("Z95.5", "Has a coronary stent", "Presence of coronary angioplasty implant and graft"),
     ],
 )
-def test_what_is_said_is_what_the_code_means(code: str, said: str, named: str) -> None:
+def test_what_is_said_is_what_the_code_means(code: str, said: str, named: str, demo: Any) -> None:
     assert said in demo.COMMON[code]["said"]
     assert demo.icd.get_description(code) == named
 
 
-def test_codes_beyond_the_common_ones_come_from_the_classification() -> None:
+def test_codes_beyond_the_common_ones_come_from_the_classification(demo: Any) -> None:
     conditions = demo._conditions(demo.size_of(28, 200, 1))
     assert [one.code for one in conditions[:60]] == list(demo.COMMON)
     rest = conditions[60:]
@@ -73,7 +79,7 @@ def test_codes_beyond_the_common_ones_come_from_the_classification() -> None:
     [("--labels", "5000", "5,000 labels, but there are 4,1"), ("--documents", "3", "at least 28")],
 )
 def test_a_wrong_size_writes_nothing(
-    flag: str, value: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    flag: str, value: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], demo: Any
 ) -> None:
     with pytest.raises(SystemExit):
         demo.main(["--documents", "28", "--out", str(tmp_path / "out"), flag, value])
@@ -81,7 +87,7 @@ def test_a_wrong_size_writes_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def test_draws_follow_the_weights() -> None:
+def test_draws_follow_the_weights(demo: Any) -> None:
     """The draw in logarithmic time against the plain one: all that are left, by weight."""
     weights = (5, 1, 3, 0.5, 2)
     conditions = [demo._Condition(str(place), "", ("x",), weight) for place, weight in enumerate(weights)]

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 FAMILIES = ("mistral", "llama", "phi3", "bert")
 WORDS = 120
 END = "<|endoftext|>"  # a name that every byte-level tokenizer of transformers has, so that it adds none
+
+
+def skip_without(*packages: str) -> None:
+    """Skip a module of tests that needs the extra `llm`, without its import: that takes every worker seconds."""
+    if not all(map(find_spec, packages)):
+        pytest.skip("needs the extra llm", allow_module_level=True)
 
 
 def write_language_model(family: str, folder: Path, *, positions: int = 64, seed: int = 0, words: int = WORDS) -> str:

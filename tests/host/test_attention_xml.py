@@ -38,6 +38,7 @@ def test_both_levels_train_test_and_are_evaluated_again(baseline: Baseline, capf
     assert [line.split()[0].partition(":")[0] for line in tested.predictions.read_text().splitlines()] == best
 
 
+@pytest.mark.integration
 def test_both_levels_give_the_same_numbers_without_packing(baseline: Baseline) -> None:
     packed, unpacked = (
         baseline(**ATTENTION_XML, data_name=name, without_packing=without)

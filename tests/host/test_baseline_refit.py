@@ -81,6 +81,7 @@ def test_a_linear_model_is_that_of_one_file(ending: str, baseline: Baseline, dat
     assert "refit" not in tested.result
 
 
+@pytest.mark.integration
 def test_attention_xml_keeps_its_clusters_and_trains_each_level_for_its_epochs(
     baseline: Baseline, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -192,6 +192,7 @@ def test_a_registry_of_the_file_counts(folder: Path) -> None:
     assert isinstance(TorchTrainer(parsed()), trainer.StrategyTrainer)
 
 
+@pytest.mark.integration  # another process imports LibMultiLabel
 def test_registering_loads_no_trainer() -> None:
     code = (
         "import sys, plant_plugin; plant_plugin.register()\n"

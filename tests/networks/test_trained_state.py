@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 from language_networks import LORA, batch, network
-from tiny_language_models import FAMILIES
+from tiny_language_models import FAMILIES, skip_without
 
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 
-pytest.importorskip("peft", reason="needs the extra llm")
-pytest.importorskip("bitsandbytes", reason="needs the extra llm")
+skip_without("peft", "bitsandbytes")
 
 
 @pytest.mark.parametrize(

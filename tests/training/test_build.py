@@ -63,11 +63,14 @@ def test_a_checkpoint_of_other_labels_or_vocabulary_is_refused(made: Made, tmp_p
         )
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "labels.txt", "relevance.npz"])
-def test_a_torn_checkpoint_is_recognised(made: Made, name: str) -> None:
+def test_a_torn_checkpoint_is_recognised(made: Made, tmp_path: Path) -> None:
     config = made(stage1__epochs=1, stage2__epochs=1)
     run(config)
-    path = Path(config.checkpoint_dir) / name
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if name != "labels.txt" else b"A\n")
-    with pytest.raises(CheckpointError):
-        load_model(Path(config.checkpoint_dir))
+    load_model(config.checkpoint_dir)
+    for name in ("model.safetensors", "config.json", "labels.txt", "relevance.npz"):
+        torn = tmp_path / f"torn {name}"
+        shutil.copytree(config.checkpoint_dir, torn)
+        path = torn / name
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if name != "labels.txt" else b"A\n")
+        with pytest.raises(CheckpointError):
+            load_model(torn)

@@ -165,6 +165,7 @@ def test_what_a_desk_has_finished_is_learned(old: Config, new: Path, tmp_path: P
     assert np.isfinite(list(json.loads((made / "thresholds.json").read_text()).values())).all()
 
 
+@pytest.mark.integration
 def test_both_trainings_of_refit_go_on_and_drawn_validation_documents_stay_so(new: Path, tmp_path: Path) -> None:
     write_marked_splits(tmp_path)
     runs, drawn = tmp_path / "old", {"val_file": None, "evidence__val_file": None, "val_size": 20}

@@ -13,7 +13,7 @@ import torch
 import yaml
 from click.testing import CliRunner
 from safetensors import safe_open
-from tiny_language_models import write_gguf, write_language_model, write_tokenizer
+from tiny_language_models import skip_without, write_gguf, write_language_model, write_tokenizer
 
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.config import Config
@@ -22,8 +22,7 @@ from plant_plugin.model.export import export_model
 from plant_plugin.model.trained import load_model
 from plant_plugin.networks.backbone import loading
 
-pytest.importorskip("peft", reason="needs the extra llm")
-pytest.importorskip("bitsandbytes", reason="needs the extra llm")
+skip_without("peft", "bitsandbytes")
 
 
 @pytest.fixture

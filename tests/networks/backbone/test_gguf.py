@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_language_models import write_gguf, write_language_model
+from tiny_language_models import skip_without, write_gguf, write_language_model
 
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 from plant_plugin.networks.backbone import gguf
 from plant_plugin.networks.backbone.gguf import language_model
 
-pytest.importorskip("gguf", reason="needs the extra llm")
-pytest.importorskip("accelerate", reason="needs the extra llm")
+skip_without("gguf", "accelerate")
 
 WORDS = 280  # 256 bytes, 3 special tokens, the rest are merged
 TEXT = "a patient with a fever, 63 years old; no cough"

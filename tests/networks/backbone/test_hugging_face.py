@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 import torch
 from language_networks import batch, network
-from tiny_language_models import FAMILIES, WORDS, write_language_model
+from tiny_language_models import FAMILIES, WORDS, skip_without, write_language_model
 from torch import Tensor
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.plant import PLANT
 
-pytest.importorskip("peft", reason="needs the extra llm")
-pytest.importorskip("bitsandbytes", reason="needs the extra llm")
+skip_without("peft", "bitsandbytes")
 
 
 def test_the_fingerprint_is_of_the_weights(folders: dict[str, str], tmp_path: Path) -> None:

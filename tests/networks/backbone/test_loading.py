@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from language_networks import LORA, batch, network
-from tiny_language_models import FAMILIES, write_language_model
+from tiny_language_models import FAMILIES, skip_without, write_language_model
 from torch import nn
 
 from plant_plugin.config import registry
@@ -17,8 +17,7 @@ from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.networks.backbone import HuggingFaceBackbone, loading
 from plant_plugin.networks.backbone.loading import attention_projections
 
-pytest.importorskip("peft", reason="needs the extra llm")
-pytest.importorskip("bitsandbytes", reason="needs the extra llm")
+skip_without("peft", "bitsandbytes")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
