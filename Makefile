@@ -28,7 +28,7 @@ demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summarie
 	$(BIN)/libmultilabel --config linear_demo.yml
 	$(BIN)/libmultilabel --config plant_demo.yml
 
-test: $(STAMP) ## the unit tests (about 2 minutes on 2 cores)
+test: $(STAMP) ## the unit tests (under 3 minutes on 2 cores)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: $(STAMP) ## lint, format, types, the order of the rooms, and whether tables and results agree

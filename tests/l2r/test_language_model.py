@@ -23,6 +23,7 @@ SMALL = {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "word_dropout": 0.1
          "pretraining_epochs": 2, "pretraining_batch_size": 8, "pretraining_segment_tokens": 10,
          "pretraining_learning_rate": 0.01}  # fmt: skip
 RANKER = {"ranker_size": 8, "ranker_hidden": 8}
+AWD = {**SMALL, "encoder": "awd_lstm"}
 
 
 def over(folder: Path, name: str = "lm", **changes: Any) -> Config:
@@ -95,14 +96,15 @@ def test_a_stream_has_a_mark_before_each_document_and_is_cut_into_columns():
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
-        {"network_config": {**SMALL, **RANKER, "directions": "both"}},
-        {"model_name": "PLANT", "network_config": {**SMALL, "encoder": "awd_lstm", "num_heads": 2, "pool_size": 4}},
-        {"model_name": "LAAT", "network_config": {**SMALL, "encoder": "awd_lstm", "projection_size": 5}},
-        {"model_name": "PlantedCAML", "network_config": {**SMALL, "encoder": "awd_lstm"}},
+        pytest.param({}, id="PLANTL2R", marks=pytest.mark.integration),
+        pytest.param({"network_config": {**SMALL, **RANKER, "directions": "both"}}, id="both"),
+        pytest.param({"model_name": "PLANT", "network_config": {**AWD, "num_heads": 2, "pool_size": 4}}, id="PLANT"),
+        pytest.param({"model_name": "LAAT", "network_config": {**AWD, "projection_size": 5}}, id="LAAT",
+                     marks=pytest.mark.integration),
+        pytest.param({"model_name": "PlantedCAML", "network_config": AWD}, id="PlantedCAML",
+                     marks=pytest.mark.integration),
     ],
-    ids=["PLANTL2R", "both", "PLANT", "LAAT", "PlantedCAML"],
-)
+)  # fmt: skip
 def test_an_encoder_starts_from_it_with_its_words_and_trains(folder, changes):
     config = over(folder, min_vocab_freq=3, **changes)
     pretrain(config)

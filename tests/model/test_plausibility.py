@@ -83,7 +83,7 @@ def test_the_words_of_labels_are_found(predictor: Predictor, task: Path) -> None
 PLANTED = {"CAML": ("PlantedCAML", {"num_filter_per_size": 16}), "BiGRU-LWAN": ("PlantedBiGRULWAN", {"rnn_dim": 16})}
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", ["CAML", pytest.param("BiGRU-LWAN", marks=pytest.mark.integration)])
 def test_networks_of_libmultilabel_by_our_names(
     untrained: Callable[..., Path], marked: Path, name: str, tmp_path: Path
 ) -> None:
