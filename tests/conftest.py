@@ -20,20 +20,23 @@ gc.disable()
 
 
 # Rooms that compile nothing, or little.
-LIGHT = {"commands", "config", "data", "evaluation", "prepare", "report"}
+LIGHT = {"config", "data", "evaluation", "prepare", "report"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Light rooms come last: there the second worker begins, and what the first has compiled lies there by then.
 
-    numba keeps it beside the modules; in a fresh checkout both would compile the same for half a minute.
+    numba keeps it beside the modules; in a fresh checkout both would compile the same for half a minute. Tests on Ray
+    lie between, all together, so that one worker starts it.
     """
 
-    def is_light(item: pytest.Item) -> bool:
+    def place(item: pytest.Item) -> int:
         folder = item.path.parent
-        return folder.name == "tests" or not LIGHT.isdisjoint(folder.parts[-2:])  # a room may have folders
+        if "two_workers" in getattr(item, "fixturenames", ()):
+            return 1
+        return 2 if folder.name == "tests" or not LIGHT.isdisjoint(folder.parts[-2:]) else 0  # a room may have folders
 
-    items.sort(key=is_light)
+    items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:

@@ -194,6 +194,7 @@ def ours(folder: Path, **changes: Any) -> Path:
     return path
 
 
+@pytest.mark.integration  # a process for each trial, which imports everything
 def test_two_trials_of_which_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The weights of planted scores that the first training chose are those of the second one too."""
     monkeypatch.chdir(tmp_path)  # relative paths start here, in Ray's processes too
