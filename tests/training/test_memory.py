@@ -38,6 +38,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Li
 
 
 @linux
+@pytest.mark.integration  # another process imports everything
 def test_a_run_that_does_not_fit_ends_with_what_to_lower(tmp_path: Path) -> None:
     write_splits(tmp_path)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
