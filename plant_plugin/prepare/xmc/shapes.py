@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 import scipy.sparse as sp
 
 from plant_plugin.data import xmc_sparse
@@ -28,7 +29,6 @@ from plant_plugin.evaluation.arrays import read_sparse
 
 Document = tuple[list[str], str]  # labels, text
 Files = dict[str, Path]  # by split
-LabelsOf = Callable[[Path], Iterable[list[str]]]
 NAMES = {"train": ("trn", "train"), "test": ("tst", "test")}
 FOLDERS = ("", "raw_data", "raw")
 TEXTS = ("{}_raw_texts.txt", "X.{}.txt", "{}_texts.txt", "raw_{}_texts.txt")
@@ -45,7 +45,6 @@ class Shape:
     files: list[Path]  # everything that is read
     read: Callable[[str], Iterator[Document]]  # documents of "train" or "test"
     labels: list[str] | None = field(repr=False)  # their names by id; None where labels are names themselves
-    by_split: Files  # where the labels of documents are
     test_filter: Path | None = None  # labels left out of single test documents
 
 
@@ -54,23 +53,22 @@ class Folder:
     """A data set's folder: finds files under the names that they go by."""
 
     path: Path
-    vocabulary: Path | None  # words of the features of a sparse file
     encoding: str  # of texts and names of labels
 
-    def first(self, patterns: Iterable[str]) -> Path | None:
+    def first(self, *patterns: str) -> Path | None:
         """The first file that is there, possibly compressed."""
         places = (packed(self.path / folder / pattern) for pattern in patterns for folder in FOLDERS)
         return next(filter(None, places), None)
 
     def both(self, pattern: str) -> Files | None:
         """A file for each split; None where training has none."""
-        files = {split: self.first(pattern.format(name) for name in names) for split, names in NAMES.items()}
-        if files["train"] is None:
+        train, test = (self.first(*map(pattern.format, names)) for names in NAMES.values())
+        if train is None:
             return None
-        if files["test"] is None:
+        if test is None:
             wanted = pattern.format(NAMES["test"][0])
             raise DataError(f"{wanted} is missing", where=str(self.path), fix="put it beside the training file")
-        return {split: path for split, path in files.items() if path is not None}
+        return {"train": train, "test": test}
 
     def texts(self) -> Files:
         """The texts of each split."""
@@ -82,9 +80,16 @@ class Folder:
         fix = f"put one of {wanted} there; for bags of words give --vocabulary, or use data_format: xmc with --linear"
         raise DataError("labels without texts", where=str(self.path), fix=fix)
 
-    def label_names(self, labels: int) -> tuple[list[str], list[Path]]:
-        """Names by id, the id itself where there is no file of names; and that file."""
-        path = self.first(LABEL_NAMES)
+    def label_names(self, files: Files, number_of: Callable[[Path], int]) -> tuple[list[str], list[Path]]:
+        """Names by id, the id itself where there is no file of names; and that file.
+
+        The number of labels has to be the same in both files.
+        """
+        labels, of_test = (number_of(path) for path in files.values())
+        if labels != of_test:
+            what = f"numbers of labels differ: train {labels:,}, test {of_test:,}"
+            raise DataError(what, where=str(self.path), fix="take the files of one data set")
+        path = self.first(*LABEL_NAMES)
         if path is None:
             return [str(label) for label in range(labels)], []
         with text_lines(path, encoding=self.encoding) as stream:
@@ -94,21 +99,18 @@ class Folder:
             raise DataError(f"{len(names):,} names for {labels:,} labels", where=str(path), fix=fix)
         return names, [path]
 
-    def number_of_labels(self, files: Files, number_of: Callable[[Path], int]) -> int:
-        """Return the number of labels, which has to be the same in both files."""
-        numbers = {split: number_of(path) for split, path in files.items()}
-        if len(set(numbers.values())) > 1:
-            counted = ", ".join(f"{split} {number:,}" for split, number in numbers.items())
-            fix = "take the files of one data set"
-            raise DataError(f"numbers of labels differ: {counted}", where=str(self.path), fix=fix)
-        return numbers["train"]
-
-    def beside_texts(self, name: str, files: Files, labels_of: LabelsOf, width: int | None = None) -> Shape:
+    def beside_texts(
+        self,
+        name: str,
+        files: Files,
+        labels_of: Callable[[Path], Iterable[list[str]]],
+        number_of: Callable[[Path], int] | None = None,
+    ) -> Shape:
         """The shape whose texts lie in files of their own, a line for each list of labels.
 
-        Without a ``width``, the number of labels, they are names themselves.
+        Without ``number_of``, which reads a file's number of labels, they are names themselves.
         """
-        names, more = (None, []) if width is None else self.label_names(width)
+        names, more = (None, []) if number_of is None else self.label_names(files, number_of)
         texts = self.texts()
 
         def read(split: str) -> Iterator[Document]:
@@ -122,7 +124,7 @@ class Folder:
                     fix = "texts and labels have to be of the same documents, one a line"
                     raise DataError(f"{lines:,} texts for {lists:,} lists of labels", where=str(texts[split]), fix=fix)
 
-        return Shape(name, [*files.values(), *texts.values(), *more], read, names, files)
+        return Shape(name, [*files.values(), *texts.values(), *more], read, names)
 
 
 def one_line(text: str) -> str:
@@ -136,22 +138,37 @@ def names_of(labels: Iterable[int]) -> list[str]:
 
 
 def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
-    """Recognise the shape of a folder by the names of its files.
+    """Recognise the shape of a folder by the names of its files; "sparse" by their first lines instead.
+
+    Args:
+        source: The folder.
+        vocabulary: Words of the features of a sparse file.
+        encoding: Of texts and names of labels.
 
     Raises:
         DataError: There is no such folder, it has none of the shapes, or a file that belongs to its shape is missing.
     """
     if not source.is_dir():
         raise DataError("no such folder", where=str(source), fix="give the folder that the archive was unpacked into")
-    folder = Folder(source, vocabulary, encoding)
-    known = ((of_shape, shape_of) for pattern, shape_of in SHAPES.items() if (of_shape := folder.both(pattern)))
-    files, shape_of = next(known, None) or (_sparse_files(source), _sparse)
-    if not files:
+    folder = Folder(source, encoding)
+    if files := folder.both("{}.json"):
+        shape = _json(folder, files)
+    elif files := folder.both("Y.{}.npz"):
+        shape = folder.beside_texts("npz", files, _labels_of_matrix, lambda path: int(_matrix(path).shape[1]))
+    elif files := folder.both("{}_X_Y.txt"):
+        shape = folder.beside_texts("pairs", files, _labels_of_pairs, _number_of_pairs)
+    elif files := folder.both("{}_labels.txt"):
+        shape = folder.beside_texts("attention_xml", files, _labels_by_name)
+    elif not (files := _sparse_files(source)):
         what = "none of the shapes of the extreme classification repository"
         names = "trn.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt"
         fix = f"it should hold {names}, or a *train.txt that starts with three numbers"
         raise DataError(what, where=str(source), fix=fix)
-    shape, path = shape_of(folder, files), folder.first([TEST_FILTER])
+    elif vocabulary is None:
+        shape = folder.beside_texts("sparse", files, _labels_of_sparse, _number_of_sparse)
+    else:
+        shape = _bags_of_words(folder, files, vocabulary)
+    path = folder.first(TEST_FILTER)
     if path is None:
         return shape
     if shape.labels is None:
@@ -161,7 +178,7 @@ def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
 
 
 def _json(folder: Folder, files: Files) -> Shape:
-    lbl = folder.first(["lbl.json"])
+    lbl = folder.first("lbl.json")
     if lbl is None:
         raise DataError("lbl.json.gz is missing", where=str(folder.path), fix="put the labels' file beside the others")
     names = [one_line(str(entry.get("title") or entry.get("uid") or "")) for _, entry in _objects(lbl)]
@@ -179,7 +196,7 @@ def _json(folder: Folder, files: Files) -> Shape:
             parts = (str(entry.get(key) or "") for key in ("title", "content"))
             yield names_of(targets), one_line(" ".join(part for part in parts if part))
 
-    return Shape("json", [*files.values(), lbl], read, names, files)
+    return Shape("json", [*files.values(), lbl], read, names)
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
@@ -192,16 +209,9 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
             yield line, entry
 
 
-def _npz(folder: Folder, files: Files) -> Shape:
-    matrices = {path: _matrix(path) for path in files.values()}
-
-    def labels_of(path: Path) -> Iterator[list[str]]:
-        matrix = matrices[path]
-        for row in range(matrix.shape[0]):
-            yield names_of(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist())
-
-    width = folder.number_of_labels(files, lambda path: int(matrices[path].shape[1]))
-    return folder.beside_texts("npz", files, labels_of, width)
+def _labels_of_matrix(path: Path) -> Iterator[list[str]]:
+    matrix = _matrix(path)
+    return (names_of(labels.tolist()) for labels in np.split(matrix.indices, matrix.indptr[1:-1]))
 
 
 def _matrix(path: Path) -> sp.csr_matrix:
@@ -211,21 +221,26 @@ def _matrix(path: Path) -> sp.csr_matrix:
     return matrix
 
 
-def _pairs(folder: Folder, files: Files) -> Shape:
-    def labels_of(path: Path) -> Iterator[list[str]]:
-        return map(names_of, xmc_sparse.read_pairs(path))
-
-    width = folder.number_of_labels(files, lambda path: xmc_sparse.xmc_header(path, xmc_sparse.PAIRS_HEADER)[1])
-    return folder.beside_texts("pairs", files, labels_of, width)
+def _labels_of_pairs(path: Path) -> Iterator[list[str]]:
+    return map(names_of, xmc_sparse.read_pairs(path))
 
 
-def _attention_xml(folder: Folder, files: Files) -> Shape:
-    def labels_of(path: Path) -> Iterator[list[str]]:
-        with text_lines(path) as stream:
-            for line in stream:
-                yield sorted(set(line.split()))
+def _number_of_pairs(path: Path) -> int:
+    return xmc_sparse.xmc_header(path, xmc_sparse.PAIRS_HEADER)[1]
 
-    return folder.beside_texts("attention_xml", files, labels_of)
+
+def _labels_by_name(path: Path) -> Iterator[list[str]]:
+    with text_lines(path) as stream:
+        for line in stream:
+            yield sorted(set(line.split()))
+
+
+def _labels_of_sparse(path: Path) -> Iterator[list[str]]:
+    return (names_of(row.labels) for row in xmc_sparse.read_xmc(path))
+
+
+def _number_of_sparse(path: Path) -> int:
+    return xmc_sparse.xmc_header(path)[2]
 
 
 def _sparse_files(folder: Path) -> Files:
@@ -244,23 +259,12 @@ def _sparse_files(folder: Path) -> Files:
     return files
 
 
-def _sparse(folder: Folder, files: Files) -> Shape:
-    width = folder.number_of_labels(files, lambda path: xmc_sparse.xmc_header(path)[2])
-    if folder.vocabulary is None:
-
-        def labels_of(path: Path) -> Iterator[list[str]]:
-            return (names_of(row.labels) for row in xmc_sparse.read_xmc(path))
-
-        return folder.beside_texts("sparse", files, labels_of, width)
-    words = xmc_sparse.read_words(folder.vocabulary, xmc_sparse.xmc_header(files["train"])[1])
-    names, more = folder.label_names(width)
+def _bags_of_words(folder: Folder, files: Files, vocabulary: Path) -> Shape:
+    words = xmc_sparse.read_words(vocabulary, xmc_sparse.xmc_header(files["train"])[1])
+    names, more = folder.label_names(files, _number_of_sparse)
 
     def read(split: str) -> Iterator[Document]:
         for row in xmc_sparse.read_xmc(files[split]):
             yield names_of(row.labels), xmc_sparse.words_of_row(row, words)
 
-    return Shape("sparse", [*files.values(), folder.vocabulary, *more], read, names, files)
-
-
-# By the names of their labels' files; "sparse" is known by its first line instead.
-SHAPES = {"{}.json": _json, "Y.{}.npz": _npz, "{}_X_Y.txt": _pairs, "{}_labels.txt": _attention_xml}
+    return Shape("sparse", [*files.values(), vocabulary, *more], read, names)
