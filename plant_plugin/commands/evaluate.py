@@ -146,7 +146,6 @@ def _check_out(out: Path, read: Iterable[Path]) -> None:
 @click.option("--out", "outs", multiple=True, type=FILE,
               help=f"A file ending in {', '.join(ENDINGS)}; may be repeated.")  # fmt: skip
 @click.option("--resamples", default=1000, show_default=True, type=COUNT, help="Of the documents.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the resamples.")
 @registry_option
 def compare(
     results: tuple[str, ...],
@@ -157,7 +156,6 @@ def compare(
     pairs: tuple[tuple[str, str], ...],
     outs: tuple[Path, ...],
     resamples: int,
-    seed: int,
 ) -> None:
     """Compare RESULTs: files or run folders; NAME=PATH names a system, and those of one name are its seeds.
 
@@ -191,7 +189,6 @@ def compare(
         published=papers,
         pairs=pairs,
         resamples=resamples,
-        seed=seed,
     )
     if not outs:
         click.echo(markdown(table), nl=False)

@@ -15,7 +15,6 @@ STYLES = ("caml", "edin", "raw")
 WARNINGS = {
     "patients_in_two_splits": "patients have admissions in two splits: what was learned of them helps in test",
     "split_ids_without_document": "admissions of the split lists have no document here",
-    "ids_saved_as_floats": "ids were saved as floats (123456.0) and read as whole numbers",
     "mdace_annotations_of_other_code_systems": "annotations of MDACE are of other code systems: left out",
     "mdace_annotations_of_other_notes": "annotations of MDACE are not of a discharge summary that has codes: left out",
     "mdace_annotations_of_other_codes": "annotations of MDACE, which was coded anew, are of codes that MIMIC does not "
@@ -23,7 +22,6 @@ WARNINGS = {
     "mdace_annotations_without_a_word": "annotations of MDACE hold no word that the style keeps: left out",
     "name_tables_missing": "tables of what codes stand for are missing (D_ICD_*, d_icd_*; CodiEsp: --names): labels "
     "without names, which planted scores and explanations would read",
-    "tables_without_leading_zeros": "code tables hold no code that starts with 0: were they read as numbers?",
 }
 
 

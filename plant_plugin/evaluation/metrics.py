@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -58,7 +58,7 @@ class Evaluator:
         propensity: tuple[float, float] = (0.55, 1.5),
         outside: npt.ArrayLike | None = None,
         removed: sp.csr_matrix | None = None,
-        spill_folder: str | os.PathLike[str] | None = None,
+        spill_folder: Path | None = None,
         keep_documents: bool = False,
     ) -> None:
         self.num_labels = num_labels
@@ -88,7 +88,6 @@ class Evaluator:
             if keep_documents or any(metric.threshold == name for metric in self.metrics)
         }
         self._store: ScoreStore | None = None
-        self._areas: tuple[npt.NDArray[np.float64], float] | None = None  # as computed last
         self._documents = 0
         self._top: list[npt.NDArray[np.int64]] = []
         self._truth: list[sp.csr_matrix] = []
@@ -137,7 +136,6 @@ class Evaluator:
             return
         first = self._documents
         self._documents += truth.shape[0]
-        self._areas = None
         self._numbers.append(np.asarray(np.arange(first, self._documents) if documents is None else documents))
         if self._removed is not None:
             scores, truth = without(scores, truth, self._removed[self._numbers[-1]])
@@ -179,6 +177,7 @@ class Evaluator:
             weights = propensity.weights_for(self.metrics, self.train_label_counts, self.num_train, self._propensity)
             ranked = propensity.ranked_metrics(np.concatenate(self._top), truth, weights)
         in_bin = labels_in_bins(self.num_labels, self.train_label_counts)
+        areas = None if self._store is None else roc_areas(self._store)
         values: dict[str, float] = {}
         for metric in self.metrics:
             if metric.is_added:
@@ -189,7 +188,7 @@ class Evaluator:
                 counts = self._predicted[metric.threshold].counts
                 value = float(classified(metric.family, counts, in_bin[metric.bin]))
             else:
-                value = self._whole(metric, truth, in_bin[metric.bin])
+                value = self._whole(metric, truth, in_bin[metric.bin], areas)
             if not (self._by_default and math.isnan(value)):
                 values[metric.name] = value
         return values
@@ -197,16 +196,22 @@ class Evaluator:
     def _all_truth(self) -> sp.csr_matrix:
         return sp.csr_matrix(sp.vstack(self._truth, format="csr"))
 
-    def _whole(self, metric: Metric, truth: sp.csr_matrix, labels: npt.NDArray[np.bool_]) -> float:
+    def _whole(
+        self,
+        metric: Metric,
+        truth: sp.csr_matrix,
+        labels: npt.NDArray[np.bool_],
+        areas: tuple[npt.NDArray[np.float64], float] | None,
+    ) -> float:
         """Compute a metric that has neither rank nor threshold, over some labels (a mask)."""
         if metric.family == "Loss":
             if self._loss_sum is None:
                 raise ConfigError("Loss: the scores came without a loss", fix="choose a metric computed from scores")
             return self._loss_sum / self._documents
-        if metric.family == "AUC-micro":
-            return self._roc()[1]
-        if metric.family == "AUC-macro":
-            values = self._roc()[0][labels]
+        if areas is not None and metric.family == "AUC-micro":
+            return areas[1]
+        if areas is not None and metric.family == "AUC-macro":
+            values = areas[0][labels]
         else:
             values = np.concatenate(self._precisions) if metric.family == "MAP" else self._gold_precisions(truth)
         values = values[~np.isnan(values)]
@@ -221,12 +226,6 @@ class Evaluator:
         known = np.diff(truth.indptr)
         wanted = known + self._outside[np.concatenate(self._numbers)]
         return ranking.with_unranked(np.concatenate(self._precisions), known, wanted)
-
-    def _roc(self) -> tuple[npt.NDArray[np.float64], float]:
-        """Return what :func:`.roc.roc_areas` does, computed once."""
-        assert self._store is not None  # a metric of all scores was asked for
-        self._areas = self._areas or roc_areas(self._store)
-        return self._areas
 
     def per_document(self, labels: Sequence[str]) -> PerDocument:
         """Return what every document contributes, in the order of their file.

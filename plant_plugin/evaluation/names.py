@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 from plant_plugin.errors import ConfigError
 
@@ -74,21 +74,8 @@ _AT_RANK = re.compile(r"@(\d+)$")
 _THRESHOLD = re.compile(r"micro|macro|0?\.[0-9]+")
 
 
-class Added(Protocol):
-    """A metric that a user's registry adds: a function of a batch's scores and truth (see :mod:`.added`)."""
-
-    @property
-    def summary(self) -> str:
-        """Say in a line what it measures."""
-
-    def load(self) -> Callable[..., tuple[object, object]]:
-        """Return the function."""
-
-    def signature(self) -> Mapping[str, object]:
-        """Return its arguments: it has ranks where ``k`` is among them."""
-
-
-added: Callable[[], Mapping[str, Added]] = dict  # by family, none; set by plant_plugin.config.registry
+# By family, the registry's entries of metrics that users add, see `added.py`; set by plant_plugin.config.registry.
+added: Callable[[], Mapping[str, Any]] = dict
 
 
 @dataclass(frozen=True)
@@ -137,11 +124,6 @@ class Metric:
         """Tell whether the best labels are not enough for it."""
         return self.needs_all_scores or self.family == "MAP"
 
-    @property
-    def higher_is_better(self) -> bool:
-        """Return False for the loss only."""
-        return self.family != "Loss"
-
 
 def parse_metric(name: str) -> Metric:
     """Read a metric's name, LibMultiLabel's spellings included; a threshold that is not named is 0.5.
@@ -169,9 +151,8 @@ def parse_metric(name: str) -> Metric:
     raise _unknown(name)
 
 
-def by_default(thresholds: Iterable[str]) -> list[str]:
+def by_default(thresholds: Collection[str]) -> list[str]:
     """Return every metric that can be computed from scores, in the order of reports."""
-    thresholds = list(thresholds)
     variants = [family for family in CLASSIFIED if family.startswith("Macro-F1")]
     return [
         *(f"{family}@{k}" for family in RANKED for k in RANKS),
@@ -222,13 +203,9 @@ def examples() -> list[str]:
 
     Each family comes with its usual cut-offs and thresholds.
     """
-    ranked = [f"{family}@{k}" for family in [*RANKED, "NDCG"] for k in RANKS]
-    thresholds = ("0.5", "micro", "macro")
-    classified = [f"{family}@{threshold}" for family in CLASSIFIED for threshold in thresholds]
     bare = [*CLASSIFIED, *(alias for alias in ALIASES if alias != "NDCG")]
-    binned = [f"{family}@{threshold}:{b}" for family in PER_LABEL[:-1] for threshold in thresholds for b in BINS]
     areas = [f"AUC-macro:{label_bin}" for label_bin in BINS]
-    return [*bare, *ranked, *classified, *WHOLE, *binned, *areas, *_of_added()]
+    return [*bare, *by_default(("0.5", "micro", "macro")), *(f"NDCG@{k}" for k in RANKS), "Loss", *areas]
 
 
 def _unknown(name: object) -> ConfigError:

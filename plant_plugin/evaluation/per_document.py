@@ -6,7 +6,6 @@ document's average precision. The AUCs compare documents with each other, so not
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -150,13 +149,13 @@ class PerDocument:
             added={str(name): arrays.array(f"added{number}", "f", (documents, 2)) for number, name in enumerate(added)},
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: Path) -> None:
         """Write a compressed ``.npz`` without pickles, whole or not at all."""
         with atomic_write(path) as temporary:
             np.savez_compressed(temporary, **self.arrays())  # type: ignore[arg-type]
 
 
-def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
+def load_per_document(path: Path) -> PerDocument:
     """Read what :meth:`PerDocument.save` wrote.
 
     Raises:
@@ -164,4 +163,4 @@ def load_per_document(path: str | os.PathLike[str]) -> PerDocument:
     """
     fix = "copy it again beside its result.json, or delete it to compare without tests"
     what = "the per-document values of a result"
-    return PerDocument.of_arrays(ArrayFile.read(Path(path), what, error=DataError, fix=fix))
+    return PerDocument.of_arrays(ArrayFile.read(path, what, error=DataError, fix=fix))

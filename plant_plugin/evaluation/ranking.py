@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -11,6 +13,12 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 BLOCK_ELEMENTS = 4_000_000  # temporary elements at a time: 16 MB of float32
+
+
+def blocks(number: int, width: int) -> Iterator[slice]:
+    """Yield rows of a matrix, as many at a time as have ``BLOCK_ELEMENTS``."""
+    step = max(1, BLOCK_ELEMENTS // max(1, width))
+    return (slice(start, min(start + step, number)) for start in range(0, number, step))
 
 
 def top_labels(scores: Scores | sp.csr_matrix, cutoff: int) -> Integers:
@@ -170,11 +178,9 @@ def _ranks(scores: Scores, rows: Integers, columns: npt.NDArray[np.integer]) -> 
     """Return the 1-based rank of each (row, column), ties by lower column; inf where not scored."""
     num_labels = scores.shape[1]
     ranks = np.empty(len(rows))
-    step = max(1, BLOCK_ELEMENTS // max(1, num_labels))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
+    for part in blocks(len(rows), num_labels):
         score = scores[rows[part], columns[part]][:, None]
-        all_scores = scores[rows[part]]  # (step, L)
+        all_scores = scores[rows[part]]
         equal = all_scores == score
         ranks[part] = 1 + (all_scores > score).sum(axis=1)
         tied = np.flatnonzero(equal.sum(axis=1) > 1)

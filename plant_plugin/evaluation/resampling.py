@@ -38,6 +38,7 @@ from plant_plugin.evaluation.ranking import contributions, divided
 Floats = npt.NDArray[np.float64]
 WHOLE_RANKING = {"MAP": "average_precision", "MAP-gold": "gold_precision"}  # family -> what is kept of each document
 ROUNDING = 1e-12  # gains this close count as equal
+LEVEL = 0.95  # of the interval
 FOLDS = 10  # of the test documents, as in PLANT's paper
 BLOCK_ELEMENTS = 2_000_000  # labels (or documents) times weightings that are drawn at a time
 PART_ELEMENTS = 100_000  # of which so many are computed at a time: their counts stay in a processor's cache
@@ -210,7 +211,7 @@ class Comparison:
     randomisation: float  # p
     wilcoxon: float | None  # p; None where the metric is no mean over documents or labels
     folds: float  # p of Wilcoxon's test over ten parts of the documents; every part a random one
-    significant: bool  # the interval lies on one side of 0, and the randomisation test passes at 1 - level
+    significant: bool  # the interval lies on one side of 0, and the randomisation test passes at 1 - LEVEL
 
 
 def compare_documents(
@@ -219,7 +220,6 @@ def compare_documents(
     *,
     resamples: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
 ) -> dict[str, Comparison]:
     """Test every metric of a system against a baseline on the same documents.
 
@@ -229,7 +229,6 @@ def compare_documents(
             randomisation seeds are paired in the order given; where one side has more, until each has met as many.
         resamples: Of the bootstrap and of the randomisation, at least 1.
         seed: Of the draws.
-        level: Of the interval; 1 - level is that of the test.
 
     Returns:
         Metric's name -> comparison.
@@ -246,7 +245,7 @@ def compare_documents(
     for exchanged in in_parts(draws.exchanged, system[0].num_labels):
         by_chance = np.mean([pair.gain_after(exchanged) for pair in pairs], axis=0)
         exceeding += (np.abs(by_chance) >= paired - ROUNDING).sum(axis=0)
-    tail = (1.0 - level) / 2.0
+    tail = (1.0 - LEVEL) / 2.0
     low, middle, high = np.quantile(drawn_gains, [tail, 0.5, 1.0 - tail], axis=0)
     low, high = observed - (middle - low), observed + (high - middle)
     p_values = (exceeding + 1.0) / (resamples + 1.0)
@@ -261,7 +260,7 @@ def compare_documents(
             by_chance,
             _wilcoxon(system, baseline, metric),
             _signed_rank_of_few(gain_of_part[:, column]),
-            bool(by_chance < 1.0 - level and (low[column] > 0 or high[column] < 0)),
+            bool(by_chance < 1.0 - LEVEL and (low[column] > 0 or high[column] < 0)),
         )
     return comparisons
 

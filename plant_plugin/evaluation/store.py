@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.errors import PlantError
-from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS, Integers, Scores, rows_of
+from plant_plugin.evaluation.ranking import Integers, Scores, blocks, rows_of
 
 Matrix = npt.NDArray[np.number] | sp.csr_matrix | sp.csr_array  # scores or truth, as callers have them
 
@@ -74,14 +73,14 @@ class ScoreStore:
         PlantError: The folder cannot be written, or the disk is full.
     """
 
-    def __init__(self, num_labels: int, folder: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, num_labels: int, folder: Path | None = None) -> None:
         self.num_labels = num_labels
         self.num_documents = 0
         self._where = str(folder or tempfile.gettempdir())
         self._truth: list[sp.csr_matrix] = []
         try:
             if folder is not None:
-                Path(folder).mkdir(parents=True, exist_ok=True)
+                folder.mkdir(parents=True, exist_ok=True)
             self._file = tempfile.TemporaryFile(dir=folder)
         except OSError as error:
             raise self._error(error) from error
@@ -115,11 +114,9 @@ class ScoreStore:
         """
         truth = self._by_label()
         documents = np.split(truth.indices.astype(np.int64), truth.indptr[1:-1])
-        width = max(1, BLOCK_ELEMENTS // max(1, self.num_documents))
-        for start in range(0, self.num_labels, width):
-            stop = min(start + width, self.num_labels)
-            true = [(place, of_label) for place, of_label in enumerate(documents[start:stop]) if len(of_label)]
-            yield start, self._columns(start, stop), true
+        for labels in blocks(self.num_labels, self.num_documents):
+            true = [(place, of_label) for place, of_label in enumerate(documents[labels]) if len(of_label)]
+            yield labels.start, self._columns(labels), true
 
     def true_scores(self) -> Scores:
         """Return the scores of all true pairs, label after label."""
@@ -129,15 +126,13 @@ class ScoreStore:
     def _by_label(self) -> sp.csc_matrix:
         return sp.csc_matrix(sp.vstack(self._truth, format="csr"))
 
-    def _columns(self, start: int, stop: int) -> Scores:
-        block = np.empty((stop - start, self.num_documents), dtype=np.float32)
-        step = max(1, BLOCK_ELEMENTS // self.num_labels)
-        for first in range(0, self.num_documents, step):
-            count = min(step, self.num_documents - first)
+    def _columns(self, labels: slice) -> Scores:
+        block = np.empty((labels.stop - labels.start, self.num_documents), dtype=np.float32)
+        for part in blocks(self.num_documents, self.num_labels):
             # A mapping of few rows at a time: mapped pages count as resident memory until it goes.
-            shape, offset = (count, self.num_labels), 4 * first * self.num_labels
+            shape, offset = (part.stop - part.start, self.num_labels), 4 * part.start * self.num_labels
             rows = np.memmap(self._file, dtype=np.float32, mode="r", offset=offset, shape=shape)
-            block[:, first : first + count] = rows[:, start:stop].T
+            block[:, part] = rows[:, labels].T
         return block
 
     def _error(self, error: OSError) -> PlantError:
@@ -153,9 +148,8 @@ def _dense_blocks(scores: Scores | sp.csr_matrix) -> Iterator[Scores]:
     if not sp.issparse(scores):
         yield scores
         return
-    step = max(1, BLOCK_ELEMENTS // max(1, scores.shape[1]))
-    for start in range(0, scores.shape[0], step):
-        part = scores[start : start + step]
+    for rows in blocks(*scores.shape):
+        part = scores[rows]
         block = np.full(part.shape, -np.inf, dtype=np.float32)
         block[rows_of(part), part.indices] = part.data
         yield block

@@ -6,9 +6,9 @@ mistakes. So the best threshold lies just below the score of some true pair, and
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ def tune(
     batches: Iterable[tuple[Matrix, Matrix]],
     *,
     fixed: Mapping[str, float] | None = None,
-    spill_folder: str | os.PathLike[str] | None = None,
+    spill_folder: Path | None = None,
 ) -> Tuned:
     """Find the thresholds of the largest micro-F1 and macro-F1 (mean over all labels), and each label's F1 there.
 

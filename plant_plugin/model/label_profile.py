@@ -64,7 +64,8 @@ def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProf
         terms = [(term, planted.weight * value) for term, value in planted.strongest(column, top)]
     num_train, test_count, test_f1 = _tested(predictor, column)
     attended, nearest = _attended(predictor, column, top), _nearest(predictor, column, top)
-    statistics, name = read_label_statistics(predictor.folder, column, label), predictor.names(label)
+    statistics = read_label_statistics(predictor.folder, predictor.labels).get(label)
+    name = predictor.names(label)
     return LabelProfile(label, name, relevant, attended, terms, nearest, statistics, num_train, test_count, test_f1)
 
 

@@ -66,7 +66,6 @@ def compare(
     published: Published | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     resamples: int = 1000,
-    seed: int = 0,
 ) -> Table:
     """Compare systems with a baseline.
 
@@ -78,7 +77,6 @@ def compare(
         published: What papers report of the benchmark.
         pairs: Names of two systems each: what the first gains over the second, the mean of all pairs is tested too.
         resamples: Of bootstrap and randomisation.
-        seed: Of their draws.
 
     Raises:
         ConfigError: No system is called like the baseline or one of a pair, or an unknown metric.
@@ -101,7 +99,7 @@ def compare(
         obstacles = {metric.name: obstacle(metric, system, against) for metric in shown}
         tests = {}
         if system is not against:
-            tests = _tests(system, against, obstacles, sums_of_baseline, notes, resamples=resamples, seed=seed)
+            tests = _tests(system, against, obstacles, sums_of_baseline, notes, resamples)
         for name, reason in obstacles.items():
             values = system.values(name)
             mean = statistics.fmean(values) if values else None
@@ -114,9 +112,9 @@ def compare(
         comparable = [cell for (_, name), cell in cells.items() if name == metric.name and not cell.obstacle]
         means = [cell.mean for cell in comparable if cell.mean is not None]
         for cell in comparable:
-            cell.best = len(means) > 1 and cell.mean == (max if metric.higher_is_better else min)(means)
+            cell.best = len(means) > 1 and cell.mean == max(means)
     if pairs:
-        average = _average_gain([(by_name[ours], by_name[other]) for ours, other in pairs], shown, resamples, seed)
+        average = _average_gain([(by_name[ours], by_name[other]) for ours, other in pairs], shown, resamples)
         cells |= {(AVERAGE, name): Cell(None, test=test) for name, test in average.items()}
         if left := [metric.name for metric in shown if metric.name not in average]:
             notes.append(f"{AVERAGE}: no tests of {', '.join(left)}: not comparable, or not kept document by document")
@@ -153,7 +151,7 @@ def _tests(
     obstacles: Mapping[str, str | None],
     sums_of_baseline: Callable[[PerDocument, tuple[Metric, ...]], DocumentSums],
     notes: list[str],
-    **draws: int,
+    resamples: int,
 ) -> dict[str, Comparison]:
     """Return metric -> comparison, for those that can be tested; ``notes`` get why the others are not."""
     if not system.documents or not against.documents:
@@ -180,11 +178,12 @@ def _tests(
             "knows, a label that a system does not know being never found by it; the columns are over each one's own"
         )
     sums = [DocumentSums(documents, testable) for documents in ours]
-    return compare_documents(sums, [sums_of_baseline(documents, testable) for documents in theirs], **draws)
+    of_baseline = [sums_of_baseline(documents, testable) for documents in theirs]
+    return compare_documents(sums, of_baseline, resamples=resamples)
 
 
 def _average_gain(
-    pairs: Sequence[tuple[System, System]], shown: Sequence[Metric], resamples: int, seed: int
+    pairs: Sequence[tuple[System, System]], shown: Sequence[Metric], resamples: int
 ) -> dict[str, Comparison]:
     """Return metric -> gain of the first of a pair over the second, mean over pairs: all draw the same documents.
 
@@ -204,7 +203,7 @@ def _average_gain(
     sums = (
         [DocumentSums(documents, metrics) for pair in pairs for documents in pair[side].documents] for side in (0, 1)
     )
-    return compare_documents(*sums, resamples=resamples, seed=seed)
+    return compare_documents(*sums, resamples=resamples)
 
 
 def _on_common_ground(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,39 +44,31 @@ def read_train_counts(folder: Path, labels: list[str]) -> npt.NDArray[np.int64] 
     """Read the training documents of each label, int64 (L,); None where the file is not there or does not know them.
 
     Raises:
-        CheckpointError: The file is torn, or of another label set.
+        CheckpointError: As of :func:`read_label_statistics`.
     """
-    counts = [line.train_count for line in _lines(folder, dict(enumerate(labels)), len(labels))]
-    known = [count for count in counts if count is not None]
-    return np.array(known, dtype=np.int64) if known and len(known) == len(labels) else None
+    counts = [line.train_count for line in read_label_statistics(folder, labels).values()]
+    return np.array(counts, dtype=np.int64) if counts and None not in counts else None
 
 
-def read_label_statistics(folder: Path, column: int, label: str) -> LabelStatistics | None:
-    """Read the line of a label, the ``column``-th of the model; None without a file: there was no validation split.
+def read_label_statistics(folder: Path, labels: list[str]) -> dict[str, LabelStatistics]:
+    """Read the line of each label of the model, in their order; none without a file: there was no validation split.
 
     Raises:
         CheckpointError: The file is torn, or of another label set.
     """
-    return next(iter(_lines(folder, {column: label})), None)
-
-
-def _lines(folder: Path, labels: Mapping[int, str], lines: int | None = None) -> list[LabelStatistics]:
-    """Read the lines of some labels, by their columns, of a file of so many; none without a file."""
-    path, statistics = folder / LABEL_STATISTICS, []
+    path, statistics = folder / LABEL_STATISTICS, dict[str, LabelStatistics]()
     if not path.is_file():
-        return []
+        return statistics
     try:
         head, *rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
-        if lines is not None and len(rows) != lines:
-            raise ValueError("more labels, or fewer")
-        for column, label in labels.items():
-            row = dict(zip(head, rows[column], strict=True))
-            if row.pop("label") != label:
+        for label, row in zip(labels, rows, strict=True):
+            name, training, validation, *f1 = row
+            if name != label:
                 raise ValueError("another label")
-            training, validation = row.pop("training"), int(row.pop("validation"))
-            f1 = {name.removeprefix("F1@"): float(value) for name, value in row.items()}
-            statistics.append(LabelStatistics(None if training == UNKNOWN else int(training), validation, f1))
-    except (ValueError, IndexError, KeyError) as error:
+            of_names = dict(zip((column.removeprefix("F1@") for column in head[3:]), map(float, f1), strict=True))
+            train_count = None if training == UNKNOWN else int(training)
+            statistics[label] = LabelStatistics(train_count, int(validation), of_names)
+    except ValueError as error:
         fix = "remove it; only what `plant label` says of validation documents is lost"
         what = "the file is torn, or does not belong to this model"
         raise CheckpointError(what, where=str(path), fix=fix) from error

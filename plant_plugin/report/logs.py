@@ -32,14 +32,14 @@ Evaluations = list[dict[str, float | None]]  # one after the other
 Logs = dict[str, Evaluations | LoggedConfig]  # those of each split, and the `config`
 
 
-def read_logs(path: str | Path) -> Logs:
+def read_logs(path: Path) -> Logs:
     """Read the file; nothing where there is none.
 
     Raises:
         CheckpointError: The file is torn.
     """
     try:
-        return read_json(Path(path), Logs, what="the log of a run", fix="remove it, or copy it again")
+        return read_json(path, Logs, what="the log of a run", fix="remove it, or copy it again")
     except FileNotFoundError:
         return {}
 
@@ -56,13 +56,13 @@ def logged_config(folder: Path) -> LoggedConfig:
     return {} if isinstance(config, list) else config
 
 
-def append_log(path: str | Path, split: str, metrics: Mapping[str, float]) -> None:
+def append_log(path: Path, split: str, metrics: Mapping[str, float]) -> None:
     """Add one evaluation of ``split`` (``val`` each epoch, ``test`` at the end) to ``logs.json``."""
     logs = read_logs(path)
     write_logs(path, {**logs, split: [*evaluations(logs, split), dict(metrics)]})
 
 
-def write_log_config(path: str | Path, config: Mapping[str, object]) -> None:
+def write_log_config(path: Path, config: Mapping[str, object]) -> None:
     """Store the configuration of the run in ``logs.json``."""
     write_logs(path, {**read_logs(path), "config": dict(config)})
 
@@ -72,7 +72,7 @@ def without_config(logs: Logs) -> Logs:
     return {split: values for split, values in logs.items() if isinstance(values, list)}
 
 
-def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:
+def shorten_log(path: Path, lengths: Mapping[str, int]) -> None:
     """Keep the first evaluations of each split: a resumed run writes the others again."""
     logs = read_logs(path)
     shortened = {**logs, **{split: evaluations(logs, split)[:length] for split, length in lengths.items()}}
@@ -80,6 +80,6 @@ def shorten_log(path: str | Path, lengths: Mapping[str, int]) -> None:
         write_logs(path, {split: values for split, values in shortened.items() if values})
 
 
-def write_logs(path: str | Path, content: Mapping[str, object]) -> None:
+def write_logs(path: Path, content: Mapping[str, object]) -> None:
     """Store whole logs."""
     write_json(path, content, default=str)

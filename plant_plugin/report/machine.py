@@ -22,23 +22,23 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def processor_name(description: Path = CPUINFO) -> str:
+def processor_name() -> str:
     """Return the model as its maker calls it, or the kind of machine where nothing says more."""
-    return _field("model name", description) or platform.processor() or platform.machine()
+    return _field("model name") or platform.processor() or platform.machine()
 
 
-def processor_features(description: Path = CPUINFO) -> list[str]:
+def processor_features() -> list[str]:
     """Return instruction sets that speed up training, by their usual names."""
-    flags = set(_field("flags", description).split())
+    flags = set(_field("flags").split())
     return [name for flag, name in FLAGS.items() if flag in flags]
 
 
-def bf16_is_slow(description: Path = CPUINFO) -> bool:
+def bf16_is_slow() -> bool:
     """Tell whether this is an x86 processor that has no instructions for bf16 products.
 
     It is false where nothing is known.
     """
-    flags = _field("flags", description).split()
+    flags = _field("flags").split()
     return bool(flags) and not any("bf16" in flag for flag in flags)
 
 
@@ -81,9 +81,9 @@ def _limits() -> Iterator[tuple[int, int]]:
             yield most, now - int(cached[1] if cached else 0)
 
 
-def _field(name: str, description: Path) -> str:
+def _field(name: str) -> str:
     try:
-        text = description.read_text(encoding="utf-8", errors="replace")
+        text = CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
     match = re.search(rf"^{name}\s*:(.*)$", text, flags=re.MULTILINE)

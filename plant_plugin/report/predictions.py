@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from plant_plugin.evaluation.arrays import mapped, read_sparse
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
-from plant_plugin.evaluation.ranking import BLOCK_ELEMENTS, rows_of
+from plant_plugin.evaluation.ranking import blocks, rows_of
 from plant_plugin.report.result import Result, plain, versions
 
 MATRICES = (".npz", ".npy")
@@ -38,7 +38,7 @@ def read_scores(path: Path) -> tuple[Matrix, list[str] | None]:
     return (read_score_matrix(path), None) if path.suffix in MATRICES else read_score_lines(path)
 
 
-def read_score_lines(path: str | Path) -> tuple[sp.csr_matrix, list[str]]:
+def read_score_lines(path: Path) -> tuple[sp.csr_matrix, list[str]]:
     """Read ``label:score`` pairs separated by white space, one document a line; an empty line has no scores.
 
     A label may hold colons: the last one separates. The file may be a ``.gz`` or ``.xz``.
@@ -52,7 +52,7 @@ def read_score_lines(path: str | Path) -> tuple[sp.csr_matrix, list[str]]:
     """
     places: dict[str, int] = {}
     columns, values, offsets = array("q"), array("f"), array("q", [0])
-    with text_lines(Path(path), newline=None) as stream:
+    with text_lines(path, newline=None) as stream:
         for number, line in enumerate(stream, 1):
             pairs = [pair.rpartition(":") for pair in line.split()]
             places_of_line = [places.setdefault(name, len(places)) for name, _, _ in pairs]
@@ -77,7 +77,7 @@ def read_score_lines(path: str | Path) -> tuple[sp.csr_matrix, list[str]]:
     return sp.csr_matrix(content, shape=(len(offsets) - 1, len(places))), list(places)
 
 
-def read_score_matrix(path: str | Path) -> Matrix:
+def read_score_matrix(path: Path) -> Matrix:
     """Read a matrix (N, L) whose columns are the lines of a label file.
 
     Args:
@@ -88,21 +88,20 @@ def read_score_matrix(path: str | Path) -> Matrix:
         DataError: Not such a file (one with pickles is refused too), or not a matrix of numbers.
     """
     fix = "write scipy.sparse.save_npz(file, csr_matrix) or numpy.save(file, array), documents × labels"
-    if Path(path).suffix != ".npy":
-        scores = sp.csr_matrix(
-            read_sparse(Path(path), "a matrix of scores", error=DataError, fix=fix), dtype=np.float32
-        )
+    if path.suffix != ".npy":
+        stored = read_sparse(path, "a matrix of scores", error=DataError, fix=fix)
+        scores = sp.csr_matrix(stored, dtype=np.float32)
         scores.sum_duplicates()
         if not np.isfinite(scores.data).all():  # float32 holds less
             raise DataError("a score is no finite number", where=str(path), fix="leave out what was not scored")
         return scores
     try:
-        dense: npt.NDArray[np.float32] = mapped(Path(path), None, (None, None))
+        dense: npt.NDArray[np.float32] = mapped(path, None, (None, None))
     except FileNotFoundError as error:
         raise DataError("no such file", where=str(path), fix="check --scores") from error
     except (OSError, ValueError, EOFError) as error:
         raise DataError(f"not a matrix of scores ({type(error).__name__})", where=str(path), fix=fix) from error
-    for rows in _blocks(*dense.shape):
+    for rows in blocks(*dense.shape):
         bad = (np.isnan(dense[rows]) | np.isposinf(dense[rows])).any(axis=1)
         if bad.any():
             what, fix = "a score is no finite number", "only -inf may stand in the place of a score that is not there"
@@ -199,7 +198,7 @@ def evaluate_predictions(
         outside=outside, removed=removed, keep_documents=True,
     )  # fmt: skip
     whole = not sp.issparse(scores) or scores.nnz == scores.shape[0] * scores.shape[1]
-    for rows in _blocks(*scores.shape):
+    for rows in blocks(*scores.shape):
         block = scores[rows]
         evaluator.update(block.toarray() if whole and sp.issparse(block) else block, truth[rows])
     metrics, documents = evaluator.compute(), evaluator.per_document(labels)
@@ -220,18 +219,13 @@ def evaluate_predictions(
 def _range(scores: Matrix) -> tuple[float, float, int]:
     """Return lowest and highest of the scores, and how many entries of a dense matrix are -inf: no scores."""
     lowest, highest, without = np.inf, -np.inf, 0
-    for rows in _blocks(*scores.shape):
+    for rows in blocks(*scores.shape):
         block = np.asarray(scores[rows].data if sp.issparse(scores) else scores[rows], dtype=np.float32)
         known = ~np.isneginf(block)
         lowest = min(lowest, float(np.min(block, where=known, initial=np.inf)))
         highest = max(highest, float(np.max(block, where=known, initial=-np.inf)))
         without += int(known.size - np.count_nonzero(known))
     return lowest, highest, without
-
-
-def _blocks(num_documents: int, num_labels: int) -> Iterator[slice]:
-    step = max(1, BLOCK_ELEMENTS // max(1, num_labels))
-    return (slice(start, min(start + step, num_documents)) for start in range(0, num_documents, step))
 
 
 def _partial(scores: sp.csr_matrix, longest: int, limits: Mapping[str, float]) -> list[str]:

@@ -211,23 +211,19 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
         for batch in scored.test():
             evaluator.update(*batch)
         metrics = evaluator.compute()
-    costs = run.totals()
-    content: Result = {
+    content: dict[str, object] = {
         "dataset": dataset_name(settings),
         "config": run.config_name,
         "changed": without_paths(run.changed),
         "model": scored.model,
         "strategy": scored.strategy,
         "seed": settings.seed,
-        "metrics": {**metrics},
+        "metrics": metrics,
         "counts": {**scored.counts, **evaluator.counts},
         "thresholds": thresholds,
         "truncated": scored.truncated,
         "planted_scores": scored.planted_scores,
-        "time_s": costs["time_s"],
-        "cpu_s": costs["cpu_s"],
-        "peak_memory_mb": costs["peak_memory_mb"],
-        "gpu_memory_mb": costs["gpu_memory_mb"],
+        **run.totals(),
         "device": scored.device,
         "hashes": {**scored.hashes, **filter_hash(settings.test_filter_file), "config": run.config_hash},
         "backend": evaluator.backend,
@@ -239,7 +235,7 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
     return result
 
 
-def completed(content: Result) -> Result:
+def completed(content: Mapping[str, object]) -> Result:
     """Add the processor and the versions here, in the order of the file and in types that JSON has."""
     here = {"name": processor_name(), "cores": usable_cores()}
     whole = {"split": "test", "processor": here, "versions": versions(), **content}
@@ -265,22 +261,19 @@ def read_result(path: Path) -> Result:
     return result
 
 
-def save_result(
-    path: str | os.PathLike[str], result: Mapping[str, object], documents: PerDocument | None = None
-) -> None:
+def save_result(path: Path, result: Mapping[str, object], documents: PerDocument | None = None) -> None:
     """Write a result and, beside it, what its documents contribute; each whole or not at all."""
     if documents is not None:
         documents.save(per_document_path(path))
     write_json(path, result, allow_nan=False)
 
 
-def per_document_path(result: str | os.PathLike[str]) -> Path:
+def per_document_path(result: Path) -> Path:
     """Return where the per-document values of a result lie.
 
     They are in ``per_document.npz`` of a run, or in ``mine.npz`` beside ``mine.json``.
     """
-    path = Path(result)
-    return path.with_name(PER_DOCUMENT) if path.name == "result.json" else path.with_suffix(".npz")
+    return result.with_name(PER_DOCUMENT) if result.name == "result.json" else result.with_suffix(".npz")
 
 
 def dataset_name(data: Data) -> str:

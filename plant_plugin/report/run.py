@@ -20,6 +20,8 @@ from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE, read_further
 from plant_plugin.report.run_folder import LOCK, SETTLED, unwritable
 
+Costs = dict[str, dict[str, float]]  # by kind, then by phase
+CLOCKS = ("time_s", "cpu_s")
 SAMPLE_SECONDS = 0.2  # how often the resident memory is read while a phase runs
 
 
@@ -52,14 +54,10 @@ class Run:
         self.further = read_further(folder)  # None: nothing comes before it
         self.resumed_from = folder  # what a user names to resume: its own, or that of the run that this is a pass of
         self.stop_after: dict[str, int] = {}  # epochs after which a stage ends before its schedule does
-        self.time_s: dict[str, float] = {}
-        self.cpu_s: dict[str, float] = {}
-        self.peak_memory_mb: dict[str, float] = {}
-        self.gpu_memory_mb: dict[str, float] = {}
+        self.costs: Costs = {kind: {} for kind in (*CLOCKS, "peak_memory_mb", "gpu_memory_mb")}  # of phases that ended
         self._open: dict[str, tuple[float, float]] = {}  # phase -> when it began, by both clocks
         self.last_phase = "begin"  # that began last
         self._started = _clocks()
-        self._before: dict[str, dict[str, float]] = {}
         self._writes, self._new_folder = writes, False
         if not writes:
             return
@@ -79,7 +77,7 @@ class Run:
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Add the block's wall seconds to ``time_s[name]``, its processor's to ``cpu_s``, and keep its peaks of memory.
+        """Note the block's wall seconds and its processor's, and its peaks of memory, under the name of a phase.
 
         A phase inside another counts for that one too.
         """
@@ -92,9 +90,8 @@ class Run:
                 yield
             finally:
                 self._note_gpu()
-                for seconds, passed in zip((self.time_s, self.cpu_s), _clocks(self._open.pop(name)), strict=True):
-                    seconds[name] = seconds.get(name, 0.0) + passed
-        self.peak_memory_mb[name] = max(self.peak_memory_mb.get(name, 0.0), peak[0])
+                _add_seconds(self.costs, name, self._open.pop(name))
+        _note(self.costs, "peak_memory_mb", name, peak[0])
 
     def _note_gpu(self) -> None:
         """Keep, for the phases that are open, the most that tensors held on the GPU since this was last called."""
@@ -103,12 +100,14 @@ class Run:
             return
         most = cuda.max_memory_allocated() / 1024**2
         for name in ("total", *self._open):
-            self.gpu_memory_mb[name] = max(self.gpu_memory_mb.get(name, 0.0), most)
+            _note(self.costs, "gpu_memory_mb", name, most)
         cuda.reset_peak_memory_stats()
 
-    def go_on(self, before: dict[str, dict[str, float]]) -> None:
+    def go_on(self, before: Costs) -> None:
         """Count earlier starts too: what :meth:`totals` said when the state to resume was written, if noted."""
-        self._before = before
+        for kind in self.costs:
+            for name, value in before.get(kind, {}).items():
+                _note(self.costs, kind, name, value)
 
     @contextlib.contextmanager
     def first_pass(self) -> Iterator[Run]:
@@ -123,7 +122,6 @@ class Run:
         except PlantError:
             first.remove_empty_folder()
             raise
-        self._before = first._before
 
     def train_again(self, epochs: dict[str, int]) -> None:
         """Begin the second training, in which stages end after these epochs."""
@@ -138,27 +136,20 @@ class Run:
         finally:
             self.stops_itself = False
 
-    def totals(self) -> dict[str, dict[str, float]]:
+    def totals(self) -> Costs:
         """Return what every phase cost so far, with their ``total``.
 
         It is the sum over all starts of the run, as in :class:`.Result`.
         """
-        totals = {"time_s": dict(self.time_s), "cpu_s": dict(self.cpu_s)}
-        for name, start in {"total": self._started, **self._open}.items():
-            for seconds, passed in zip(totals.values(), _clocks(start), strict=True):
-                seconds[name] = seconds.get(name, 0.0) + passed
-        unit = 1024**2 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, KiB elsewhere
-        megabytes = {**self.peak_memory_mb, "total": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit}
-        for kind, seconds in totals.items():
-            for name, value in self._before.get(kind, {}).items():
-                seconds[name] = seconds.get(name, 0.0) + value
         self._note_gpu()
-        peaks = {"peak_memory_mb": megabytes, "gpu_memory_mb": dict(self.gpu_memory_mb)}
-        for kind, highest in peaks.items():
-            for name, value in self._before.get(kind, {}).items():
-                highest[name] = max(highest.get(name, 0.0), value)
-        rounded = {kind: {name: round(value, 3) for name, value in each.items()} for kind, each in totals.items()}
-        return rounded | {kind: {name: round(value, 1) for name, value in each.items()} for kind, each in peaks.items()}
+        totals = {kind: dict(of_phases) for kind, of_phases in self.costs.items()}
+        for name, start in {"total": self._started, **self._open}.items():
+            _add_seconds(totals, name, start)
+        unit = 1024**2 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, KiB elsewhere
+        _note(totals, "peak_memory_mb", "total", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+        for kind, of_phases in totals.items():
+            totals[kind] = {name: round(value, 3 if kind in CLOCKS else 1) for name, value in of_phases.items()}
+        return totals
 
     @property
     def keeps_nothing(self) -> bool:
@@ -174,6 +165,17 @@ class Run:
         """Print one line, unless the run is silent."""
         if not self.silent:
             print(text, file=sys.stderr, flush=True)
+
+
+def _note(costs: Costs, kind: str, name: str, value: float) -> None:
+    """Add what a phase cost: seconds add up, of memory the most counts."""
+    known = costs[kind].get(name, 0.0)
+    costs[kind][name] = known + value if kind in CLOCKS else max(known, value)
+
+
+def _add_seconds(costs: Costs, name: str, start: tuple[float, float]) -> None:
+    for kind, seconds in zip(CLOCKS, _clocks(start), strict=True):
+        _note(costs, kind, name, seconds)
 
 
 def _clocks(start: tuple[float, float] = (0.0, 0.0)) -> tuple[float, float]:

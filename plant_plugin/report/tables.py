@@ -13,7 +13,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation import names
 from plant_plugin.report.result import Result
 
-Values = Mapping[str, float | None]
+Cells = dict[tuple[str, str], float | None]  # by row and column
 MACRO_VARIANTS = {
     "Macro-F1": "all labels",
     "Macro-F1-present": "labels in this split",
@@ -27,39 +27,29 @@ def print_results(result: Result, *, console: Console | None = None) -> None:
 
     What the result lacks is left out; an undefined value is shown as an en dash.
     """
-    metrics: dict[str, float | None] = {}
-    parsed: dict[str, names.Metric] = {}
-    for name, value in result.get("metrics", {}).items():
-        if metric := _parsed(name):
-            name = metric.canonical
-            parsed[name] = metric
-        metrics[name] = value
     thresholds, counts = result.get("thresholds", {}), result.get("counts", {})
+    of_bins = "macro" if "macro" in thresholds else names.DEFAULT_THRESHOLD
+    ranked, thresholded, binned, rest = Cells(), Cells(), Cells(), dict[str, float | None]()
+    for name, value in result.get("metrics", {}).items():
+        metric = _parsed(name)
+        if metric is None or not (metric.k or metric.threshold):
+            rest[metric.canonical if metric else name] = value
+        elif metric.k:
+            ranked[metric.family, str(metric.k)] = value
+        elif not metric.bin:
+            thresholded[metric.family, str(metric.threshold)] = value
+        elif metric.family in MACRO_VARIANTS and metric.threshold == of_bins:
+            binned[metric.family, metric.bin] = value  # other variants and thresholds are in `result.json` only
+    used = dict.fromkeys(threshold for _, threshold in thresholded)
+    scores = {name: f"{name}\n(score > {thresholds[name]:.3g})" for name in used if name in thresholds}
+    variants = {family: f"{family} ({meaning})" for family, meaning in MACRO_VARIANTS.items()}
+    tuned = TUNED if {"micro", "macro"} & set(used) else ""
+    by_bin = f"F1@{of_bins} by how often the training split has the label"
     parts: list[RenderableType] = [Text(_title(result), style="bold"), Text(_counts(counts))]
-    ranked = {name for name, metric in parsed.items() if metric.k}
-    binned = {name for name, metric in parsed.items() if metric.bin}
-    thresholded = {name for name, metric in parsed.items() if metric.threshold} - binned
-    if ranked:
-        cutoffs = sorted({parsed[name].k or 0 for name in ranked})
-        columns = {f"@{k}": str(k) for k in cutoffs}
-        title = "Ranking, ties broken by lower label id"
-        families = {family: family for family in (*names.RANKED, *names.added())}
-        parts.append(_families(title, "at k =", columns, families, metrics))
-    if thresholded:
-        used = dict.fromkeys(str(metric.threshold) for name, metric in parsed.items() if name in thresholded)
-        scores = {name: f"\n(score > {thresholds[name]:.3g})" if name in thresholds else "" for name in used}
-        columns = {f"@{name}": f"{name}{score}" for name, score in scores.items()}
-        headings = {f: f"{f} ({MACRO_VARIANTS[f]})" if f in MACRO_VARIANTS else f for f in names.CLASSIFIED}
-        title = "By threshold" + (TUNED if {"micro", "macro"} & set(used) else "")
-        parts.append(_families(title, "threshold", columns, headings, metrics))
-    threshold = "macro" if "macro" in thresholds else names.DEFAULT_THRESHOLD
-    bins = [b for b in names.BINS if any(f"{family}@{threshold}:{b}" in metrics for family in MACRO_VARIANTS)]
-    if bins:  # of macro-F1; the other variants and thresholds are in `result.json` only
-        title = f"F1@{threshold} by how often the training split has the label"
-        columns = {f"@{threshold}:{label_bin}": label_bin for label_bin in bins}
-        parts.append(_families(title, "training documents", columns, {f: f for f in MACRO_VARIANTS}, metrics))
-    shown = ranked | thresholded | (binned if bins else set())
-    if rest := [(name, value) for name, value in metrics.items() if name not in shown]:
+    parts += _table("Ranking, ties broken by lower label id", "at k =", ranked, {})
+    parts += _table("By threshold" + tuned, "threshold", thresholded, {**variants, **scores})
+    parts += _table(by_bin, "training documents", binned, {})
+    if rest:
         parts.append(_rest(rest, counts))
     parts.append(Text(_footer(result), style="dim"))
     (console or Console()).print(Group(*parts), markup=False)  # a metric may be called anything
@@ -70,7 +60,7 @@ def percent(value: float | None) -> str:
     return "–" if value is None or value != value else f"{100 * value:.2f}"
 
 
-def _table(title: str, head: str, columns: Iterable[str]) -> Table:
+def _empty(title: str, head: str, columns: Iterable[str]) -> Table:
     table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(head)
     for column in columns:
@@ -78,17 +68,14 @@ def _table(title: str, head: str, columns: Iterable[str]) -> Table:
     return table
 
 
-def _families(title: str, head: str, columns: Mapping[str, str], families: Mapping[str, str], metrics: Values) -> Table:
-    """Make a column for each ending of metrics' names.
-
-    Each family that has any of them is a row; both have a heading.
-    """
-    table = _table(title, head, columns.values())
-    for family, heading in families.items():
-        row = [f"{family}{ending}" for ending in columns]
-        if any(name in metrics for name in row):
-            table.add_row(heading, *(percent(metrics[name]) if name in metrics else "" for name in row))
-    return table
+def _table(title: str, head: str, cells: Cells, headings: Mapping[str, str]) -> list[Table]:
+    """Make a table of cells, none where there are none; rows and columns are called by their headings, if they have."""
+    rows, columns = (dict.fromkeys(key[side] for key in cells) for side in (0, 1))
+    table = _empty(title, head, (headings.get(column, column) for column in columns))
+    for row in rows:
+        shown = (percent(cells[row, column]) if (row, column) in cells else "" for column in columns)
+        table.add_row(headings.get(row, row), *shown)
+    return [table] if cells else []
 
 
 def _title(result: Result) -> str:
@@ -108,16 +95,15 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[key]:,} {text}" for key, text in words.items() if key in counts)
 
 
-def _rest(rest: list[tuple[str, float | None]], counts: Mapping[str, int]) -> Table:
-    table = _table("Whole ranking", "", [""])
+def _rest(rest: Mapping[str, float | None], counts: Mapping[str, int]) -> Table:
+    table = _empty("Whole ranking", "", [""])
     table.show_header = False
-    for name, value in rest:
+    for name, value in rest.items():
         metric = _parsed(name)
         label = f"{name} ({metric.summary})" if metric else name
         if name == "AUC-macro" and "auc_labels" in counts:
             label = f"AUC-macro (mean over the {counts['auc_labels']:,} labels with both classes in this split)"
-        is_loss = metric is not None and metric.family == "Loss"
-        table.add_row(label, f"{value:.4f}" if is_loss and value is not None else percent(value))
+        table.add_row(label, percent(value))
     return table
 
 

@@ -141,7 +141,7 @@ def _measured(module: StageModule, run: Run, device: torch.device) -> StagePace:
             module.network.eval()
             module.on_validation_epoch_start()
             validation = _seconds(module.val_batches, validate, device)
-    peaks = run.gpu_memory_mb if device.type == "cuda" else run.peak_memory_mb
+    peaks = run.costs["gpu_memory_mb" if device.type == "cuda" else "peak_memory_mb"]
     return StagePace(module.epochs, len(module.train_batches), training, validation, peaks[module.stage] * 1024**2)
 
 

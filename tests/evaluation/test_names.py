@@ -76,7 +76,6 @@ def test_what_a_metric_needs() -> None:
     assert not parse_metric("P@5").needs_training_counts
     assert parse_metric("AUC-micro").needs_all_scores
     assert not parse_metric("MAP").needs_all_scores
-    assert not parse_metric("Loss").higher_is_better
 
 
 def test_names_load_nothing_heavy() -> None:

@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 
 from plant_plugin.errors import PlantError
-from plant_plugin.evaluation import store as module
 from plant_plugin.evaluation.store import ScoreStore, checked, without
 
 SCORES = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.float32)
@@ -18,7 +17,7 @@ TRUTH = sp.csr_matrix([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
 
 @pytest.mark.parametrize("elements", [2, 1000])
 def test_scores_come_back_label_by_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
-    monkeypatch.setattr(module, "BLOCK_ELEMENTS", elements)
+    monkeypatch.setattr("plant_plugin.evaluation.ranking.BLOCK_ELEMENTS", elements)
     store = ScoreStore(3, tmp_path)
     store.append(SCORES, TRUTH)
     store.append(sp.csr_matrix(([7.0], ([0], [1])), shape=(1, 3)), sp.csr_matrix((1, 3)))

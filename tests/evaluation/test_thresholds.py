@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.metrics import f1_score
 
 from plant_plugin.errors import DataError, PlantError
-from plant_plugin.evaluation import store, thresholds
+from plant_plugin.evaluation import ranking, store, thresholds
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.thresholds import tune
 
@@ -54,7 +54,7 @@ def test_no_other_threshold_is_better(seed: int, levels: int | None, unscored: f
 
 @pytest.mark.parametrize("block", [5, 4_000_000])
 def test_labels_by_hand(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "BLOCK_ELEMENTS", block)
+    monkeypatch.setattr(ranking, "BLOCK_ELEMENTS", block)
     scores, truth = split(1, 3)
     found = tune([(scores, truth)], fixed={"0.5": 0.0})
     assert found.documents.tolist() == truth.sum(axis=0).tolist()
@@ -124,7 +124,7 @@ def test_everything_true_means_just_below_the_lowest_score(monkeypatch: pytest.M
     scores = np.array([[1.0, 3.0], [2.0, 4.0]], dtype=np.float32)
     expected = float(np.nextafter(np.float32(1), np.float32(0)))
     for elements in (1000, 2):  # one block, then one for each label
-        monkeypatch.setattr(store, "BLOCK_ELEMENTS", elements)
+        monkeypatch.setattr(ranking, "BLOCK_ELEMENTS", elements)
         assert tune_thresholds([(scores, np.ones((2, 2)))]) == {"micro": expected, "macro": expected}
 
 
@@ -168,8 +168,7 @@ def test_blocks_of_any_size_give_the_same(elements: int, monkeypatch: pytest.Mon
         return tune_thresholds([(scores, truth)]), evaluator.compute()
 
     whole = everything()
-    monkeypatch.setattr(store, "BLOCK_ELEMENTS", elements)
-    monkeypatch.setattr("plant_plugin.evaluation.ranking.BLOCK_ELEMENTS", elements)
+    monkeypatch.setattr(ranking, "BLOCK_ELEMENTS", elements)
     found = everything()
     assert found[0] == whole[0]
     assert found[1] == pytest.approx(whole[1], abs=1e-12)

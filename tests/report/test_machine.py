@@ -15,33 +15,38 @@ from plant_plugin.report.machine import (
 )
 
 
-def test_description_of_linux(tmp_path: Path) -> None:
-    path = tmp_path / "cpuinfo"
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the description of the processor is looked for."""
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    return tmp_path / "cpuinfo"
+
+
+def test_description_of_linux(path: Path) -> None:
     path.write_text("processor\t: 0\nmodel name\t: Maker X 9000\nflags\t\t: fpu avx512f amx_tile\n", encoding="utf-8")
-    assert processor_name(path) == "Maker X 9000"
-    assert processor_features(path) == ["AMX", "AVX-512"]
+    assert processor_name() == "Maker X 9000"
+    assert processor_features() == ["AMX", "AVX-512"]
 
 
 @pytest.mark.parametrize(
     ("flags", "slow"),
     [("fpu avx2", True), ("fpu avx512f", True), ("fpu avx512f avx512_bf16", False), ("fpu amx_bf16", False)],
 )
-def test_bf16_is_slow_without_instructions_for_it(tmp_path: Path, flags: str, slow: bool) -> None:
-    path = tmp_path / "cpuinfo"
+def test_bf16_is_slow_without_instructions_for_it(path: Path, flags: str, slow: bool) -> None:
     path.write_text(f"flags\t\t: {flags}\n", encoding="utf-8")
-    assert bf16_is_slow(path) == slow
+    assert bf16_is_slow() == slow
 
 
-def test_another_makers_description_says_nothing_of_bf16(tmp_path: Path) -> None:
-    path = tmp_path / "cpuinfo"
+def test_another_makers_description_says_nothing_of_bf16(path: Path) -> None:
     path.write_text("Features\t: fp asimd bf16\n", encoding="utf-8")
-    assert not bf16_is_slow(path)
+    assert not bf16_is_slow()
 
 
-def test_without_a_description(tmp_path: Path) -> None:
-    assert not bf16_is_slow(tmp_path / "absent")
-    assert processor_name(tmp_path / "absent")
-    assert processor_features(tmp_path / "absent") == []
+@pytest.mark.usefixtures("path")
+def test_without_a_description() -> None:
+    assert not bf16_is_slow()
+    assert processor_name()
+    assert processor_features() == []
 
 
 def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

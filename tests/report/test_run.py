@@ -80,7 +80,7 @@ def test_an_error_inside_a_phase_passes_and_its_time_counts(tmp_path: Path) -> N
     run = Run(tmp_path / "run", silent=True)
     with pytest.raises(KeyError), run.phase("read"):
         raise KeyError
-    assert "read" in run.time_s
+    assert "read" in run.costs["time_s"]
 
 
 def test_silent_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,8 +6,9 @@ are cleaned and put into a scratch file. Memory therefore does not grow with the
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,6 @@ from plant_plugin.prepare.mimic.tables import (
 )
 from plant_plugin.prepare.output import Made, describe, staged, unnamed, write_names, write_provenance
 
-ENOUGH_CODES = 1000  # in so many ICD-9 codes some start with 0, unless they were read as numbers
 LIST_NAMES = {"full": "full", "top50": "50", "rare50": "rare50", "few": "few"}
 CODE_TABLES = {"diagnosis": "DIAGNOSES_ICD", "procedure": "PROCEDURES_ICD"}
 NAME_TABLES = {"diagnosis": "D_ICD_DIAGNOSES", "procedure": "D_ICD_PROCEDURES"}
@@ -76,20 +76,19 @@ class MimicSource:
     code_columns: tuple[str, ...]  # admission, code, and the code's version where there are several
     notes_file: Path
     notes: Callable[[Path, Counter[str]], Iterator[Note]]  # reads that file; gets the counts to add to
-    options: Mapping[str, object]  # chosen beside MimicOptions
 
 
 def mimic3_source(raw: Path) -> MimicSource:
     """MIMIC-III v1.4: ``NOTEEVENTS``, ``DIAGNOSES_ICD`` and ``PROCEDURES_ICD`` of a folder."""
     columns, notes = ("HADM_ID", "ICD9_CODE"), find_table(raw, "NOTEEVENTS")
-    return MimicSource("prepare mimic3", "MIMIC", 9, raw, columns, notes, _mimic3_notes, {})
+    return MimicSource("prepare mimic3", "MIMIC", 9, raw, columns, notes, _mimic3_notes)
 
 
 def mimic4_source(hosp: Path, note: Path, icd: int) -> MimicSource:
     """MIMIC-IV: ``hosp/diagnoses_icd``, ``hosp/procedures_icd``, ``note/discharge``; codes of one version."""
     columns, notes = ("hadm_id", "icd_code", "icd_version"), find_table(note, "discharge")
     folder = "MIMIC-IV" if icd == 10 else "MIMIC-IV-9"
-    return MimicSource("prepare mimic4", folder, icd, hosp, columns, notes, _mimic4_notes, {"icd": icd})
+    return MimicSource("prepare mimic4", folder, icd, hosp, columns, notes, _mimic4_notes)
 
 
 def _mimic3_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
@@ -103,7 +102,7 @@ def _mimic3_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
         if ids is not None:
             addendum = description.strip().lower() == "addendum"
             counts["addenda"] += addendum
-            number = read_id(row, "ROW_ID", path, line, counts) or 0
+            number = read_id(row, "ROW_ID", path, line) or 0
             yield Note(*ids, (addendum, date, number), text, number)
     counts["note_rows"] = rows
 
@@ -115,7 +114,7 @@ def _mimic4_notes(path: Path, counts: Counter[str]) -> Iterator[Note]:
         if ids is not None:
             addendum = kind.strip().upper() == "AD"
             counts["addenda"] += addendum
-            yield Note(*ids, (addendum, read_id(sequence, "note_seq", path, line, counts) or 0), text)
+            yield Note(*ids, (addendum, read_id(sequence, "note_seq", path, line) or 0), text)
 
 
 def _ids_of_summary(
@@ -123,8 +122,8 @@ def _ids_of_summary(
 ) -> tuple[int, int] | None:
     """Patient and admission of a discharge summary; None where one of them is missing, which is counted."""
     counts["discharge_summaries"] += 1
-    number = read_id(admission, columns[1], path, line, counts)
-    subject = read_id(patient, columns[0], path, line, counts)
+    number = read_id(admission, columns[1], path, line)
+    subject = read_id(patient, columns[0], path, line)
     if number is None or subject is None:
         counts["summaries_without_admission"] += 1
         return None
@@ -176,17 +175,12 @@ class _Preparation:
 
     def _read_codes(self) -> dict[int, frozenset[str]]:
         codes_of: dict[int, set[str]] = {}
-        known: dict[str, str] = {}  # one string per code, however often it is read
         for kind, path in self.code_tables.items():
-            rows = zeros = 0
             for admission, code in self._code_rows(kind, path):
-                rows, zeros = rows + 1, zeros + code.startswith("0")
-                code = self._label(code, kind)
+                code = sys.intern(self._label(code, kind))  # one string per code, however often it is read
                 codes = codes_of.setdefault(admission, set())
                 self.counts["codes_twice_in_an_admission"] += code in codes
-                codes.add(known.setdefault(code, code))
-            if self.source.version == 9 and rows >= ENOUGH_CODES and not zeros:
-                self.counts["tables_without_leading_zeros"] += 1
+                codes.add(code)
         self.counts["admissions_with_codes"] = len(codes_of)
         return {admission: frozenset(codes) for admission, codes in codes_of.items()}
 
@@ -198,7 +192,7 @@ class _Preparation:
             if version and version[0].strip() != str(self.source.version):
                 self.counts[f"{kind}_rows_of_another_version"] += 1
                 continue
-            number = read_id(admission, columns[0], path, line, self.counts)
+            number = read_id(admission, columns[0], path, line)
             code = clean_code(value, columns[1], path, line)
             if number is None or not code:
                 self.counts[f"{kind}_rows_without_{'admission' if number is None else 'code'}"] += 1
@@ -272,7 +266,7 @@ class _Preparation:
         sources = describe([self.source.notes_file, *tables, *lists])
         if self.mdace is not None:
             sources.append(self.mdace.described)
-        options = {**self.source.options, **self.options.named()}
+        options = {"icd": self.source.version, **self.options.named()}
         content = {"command": self.source.name, "options": options, "sources": sources}
         for name, (splits, sizes) in chosen.items():
             folder = stage / self._folder(name)

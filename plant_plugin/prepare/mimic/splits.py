@@ -19,7 +19,6 @@ SPLITS = ("train", "valid", "test")
 SHARES = (0.905, 0.031, 0.064)  # CAML's, as shares of admissions
 CAML_NAMES = {"train": "train", "dev": "valid", "test": "test"}
 FEATHER_NAMES = {"train": "train", "val": "valid", "test": "test"}
-FEATHER_ENDINGS = ("*_split.feather", "*_splits.feather")
 TOP = 50
 FEW = (1, 5)  # training documents of a code
 RARE50 = Path(__file__).with_name("rare50_codes.txt")
@@ -64,7 +63,7 @@ def find_split_lists(source: Path, *, top50: bool = False) -> SplitList | None:
         raise DataError(f"{', '.join(missing)} is missing", where=str(source), fix="give all three lists")
     if top50:
         return None
-    feathers = sorted({path for ending in FEATHER_ENDINGS for path in source.glob(ending)})
+    feathers = sorted(source.glob("*_split*.feather"))
     if len(feathers) == 1:
         return _feather(feathers[0])
     if feathers:
@@ -80,7 +79,7 @@ def _caml(lists: dict[str, Path]) -> SplitList:
     for split, path in lists.items():
         with text_lines(path) as stream:
             for line, text in enumerate(stream, 1):
-                number = read_id(text, "the id", path, line, Counter())
+                number = read_id(text, "the id", path, line)
                 if number is not None:
                     pairs.append((number, split))
     return SplitList(list(lists.values()), _unique(pairs, lists["train"].parent))

@@ -7,7 +7,6 @@ tables take minutes either way, for the cleaning of the text.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -69,21 +68,15 @@ def _places(header: list[str], columns: Sequence[str], path: Path) -> list[int]:
     return [names.index(name.lower()) for name in columns]
 
 
-def read_id(value: str, column: str, path: Path, line: int, counts: Counter[str]) -> int | None:
-    """A patient's or admission's number; None for an empty one.
-
-    A number that was saved as a fraction (``123456.0``) is read as what it was and counted in ``ids_saved_as_floats``.
-    """
+def read_id(value: str, column: str, path: Path, line: int) -> int | None:
+    """A patient's or admission's number; None for an empty one."""
     text = value.strip()
     if not text:
         return None
-    whole, dot, fraction = text.partition(".")
-    if not (whole.isascii() and whole.isdigit()) or fraction.strip("0"):
-        fix = "use the table as it was downloaded; a spreadsheet may have changed its numbers"
+    if not (text.isascii() and text.isdigit()):
+        fix = "use the table as it was downloaded; a spreadsheet or pandas may have changed its numbers"
         raise DataError(f"{column} is not a whole number", where=f"{path}, line {line}", fix=fix)
-    if dot:
-        counts["ids_saved_as_floats"] += 1
-    return int(whole)
+    return int(text)
 
 
 def clean_code(value: str, column: str, path: Path, line: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -50,60 +51,52 @@ def prepare_xmc(
     shape = find_shape(source, vocabulary, "utf-8-sig" if encoding == "utf-8" else encoding)
     kind = propensities or propensities_of(source.resolve().name)
     with nullcontext() if dry_run else staged(out, shape.files) as stage:
-        counts = _counts(shape, stage, kind)
+        counts = _counts(shape, stage)
         if shape.test_filter is not None:
-            counts["test_filter"] = _write_filter(shape.test_filter, stage, counts)
+            _write_filter(shape.test_filter, stage, counts)
+        of_all = {"shape": shape.name, **counts, "propensities": kind}
         if stage is not None:
             a, b = PROPENSITIES[kind]
             lines = f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n"
             (stage / "propensity.yml").write_text(lines, encoding="utf-8")
             options = {"encoding": encoding, "propensities": kind, "shape": shape.name}
             content = {"command": "prepare xmc", "options": options, "sources": describe(shape.files)}
-            write_provenance(stage, {**content, "counts": counts})
-    return {"counts": counts, "sets": {}}
+            write_provenance(stage, {**content, "counts": of_all})
+    return {"counts": of_all, "sets": {}}
 
 
-def _counts(shape: Shape, stage: Path | None, kind: str) -> dict[str, int | str]:
+def _counts(shape: Shape, stage: Path | None) -> Counter[str]:
     """Write texts and names of labels, where there is a stage, and count."""
-    counts: dict[str, int | str] = {"shape": shape.name}
-    seen: dict[str, set[str]] = {}
+    counts, seen = Counter[str](), dict[str, set[str]]()
     for split in ("train", "test"):
-        documents = without_labels = without_text = labels_in_all = 0
         seen[split] = set()
         with opened(stage, f"{split}.txt") as stream:
             for labels, text in shape.read(split):
                 stream.write(f"{' '.join(labels)}\t{text}\n")
-                documents += 1
-                without_labels += not labels
-                without_text += not text.strip()
-                labels_in_all += len(labels)
+                counts[split] += 1
+                counts[f"{split}_without_labels"] += not labels
+                counts[f"{split}_without_text"] += not text.strip()
+                counts[f"{split}_labels_in_all"] += len(labels)
                 seen[split].update(labels)
-        if not documents:
+        if not counts[split]:
             raise DataError(f"no {split} documents", where=str(shape.files[0]), fix="download the data set again")
-        counts[split] = documents
-        counts[f"{split}_without_labels"] = without_labels
-        counts[f"{split}_without_text"] = without_text
-        counts[f"{split}_labels_in_all"] = labels_in_all
     names = sorted(seen["train"] | seen["test"]) if shape.labels is None else shape.labels
     counts["labels"] = len(names)
     counts["labels_in_training"] = len(seen["train"])
     counts["test_labels_unseen_in_training"] = len(seen["test"] - seen["train"])
-    counts["propensities"] = kind
     with opened(stage, LABEL_NAMES) as stream:
         for number, name in enumerate(names):
             stream.write(f"{name if shape.labels is None else number}\t{name}\n")
     return counts
 
 
-def _write_filter(source: Path, stage: Path | None, counts: dict[str, int | str]) -> int:
+def _write_filter(source: Path, stage: Path | None, counts: Counter[str]) -> None:
     """Write ``test_filter.txt``, where there is a stage, and count its pairs."""
-    pairs = 0
-    documents, labels = int(counts["test"]), int(counts["labels"])
+    documents, labels = counts["test"], counts["labels"]
     with opened(stage, "test_filter.txt") as stream:
         for where, document, label in read_filter(source):
             if document >= documents or not label.isdecimal() or int(label) >= labels:
                 what = f"not one of {documents:,} test documents and one of {labels:,} labels, both from 0"
                 raise DataError(what, where=where, fix="take the files of one data set")
             stream.write(f"{document}\t{int(label)}\n")
-            pairs += 1
-    return pairs
+            counts["test_filter"] += 1

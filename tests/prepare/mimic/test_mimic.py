@@ -259,22 +259,7 @@ def test_codes_read_as_numbers(code: str, tmp_path: Path) -> None:
         prepare(raw, tmp_path / "data")
 
 
-def test_tables_without_any_leading_zero(tmp_path: Path) -> None:
-    rows = [(1, 100, str(code)) for code in range(1000, 2000)]
-    raw = broken(tmp_path, diagnoses=rows)
-    assert prepare(raw, tmp_path / "data")["counts"]["tables_without_leading_zeros"] == 1
-    raw = broken(tmp_path, diagnoses=[*rows, (1, 100, "0389")])
-    assert "tables_without_leading_zeros" not in prepare(raw, tmp_path / "data")["counts"]
-
-
-def test_ids_saved_as_floats(lists: Path, tmp_path: Path) -> None:
-    notes = [(patient, f"{admission}.0" if admission else "", *rest) for patient, admission, *rest in NOTES]
-    made = prepare(broken(tmp_path, notes=notes), tmp_path / "data", splits=lists)
-    assert lines(tmp_path / "data" / "MIMIC" / "train.txt") == TRAIN
-    assert made["counts"]["ids_saved_as_floats"] == 9
-
-
-@pytest.mark.parametrize("value", ["12e4", "x1", "100.5", "-7"])
+@pytest.mark.parametrize("value", ["12e4", "x1", "100.5", "100.0", "-7"])
 def test_an_id_that_is_no_number(value: str, tmp_path: Path) -> None:
     raw = broken(tmp_path, notes=[(1, value, "2101", SUMMARY, "Report", "secret text")])
     with pytest.raises(DataError, match=r"NOTEEVENTS\.csv, line 2: HADM_ID is not a whole number") as caught:

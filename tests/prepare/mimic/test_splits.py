@@ -42,7 +42,7 @@ def test_hashed_split_keeps_patients_together() -> None:
 
 
 def test_lists_with_ids_that_do_not_exist_and_patients_in_two_splits(tmp_path: Path) -> None:
-    write_lists(tmp_path, {"train": (10, 11, 99), "dev": ("20.0",), "test": (30,)})
+    write_lists(tmp_path, {"train": (10, 11, 99), "dev": (20,), "test": (30,)})
     counts: Counter[str] = Counter()
     stays = [admission(1, 10), admission(1, 30), admission(2, 11), admission(2, 20), admission(3, 77)]
     chosen = splits.assign(stays, splits.find_split_lists(tmp_path), 1, counts)
