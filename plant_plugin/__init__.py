@@ -51,8 +51,7 @@ def register() -> tuple[str, ...]:
     Raises:
         PlantError: LibMultiLabel has something else under one of these names.
     """
-    from plant_plugin.host.register import register_networks
-    from plant_plugin.host.trainer import hook
+    from plant_plugin.host.trainer import hook, register_networks
 
     def run(config: Config) -> Result:
         from plant_plugin.training.run import run

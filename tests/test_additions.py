@@ -91,9 +91,7 @@ def test_a_backbone(folder: Path) -> None:
         config = made_config(folder, network_config=network, result_dir=str(folder / Path(name).name), **own, **SHORT)
         results[name] = run(config)
         loaded = Predictor.load(config.checkpoint_dir, device="cpu")
-        assert type(loaded.model.network.backbone).__name__ == (
-            "Doubled" if name == "doubled" else "HuggingFaceBackbone"
-        )
+        assert type(loaded.network.backbone).__name__ == ("Doubled" if name == "doubled" else "HuggingFaceBackbone")
     assert results["doubled"]["metrics"] != results[str(weights)]["metrics"]
     (folder / "one_more_backbone.py").write_text("Doubled = dict\n")
     del sys.modules["one_more_backbone"]
@@ -254,7 +252,7 @@ def test_an_encoder_with_arguments_of_its_own(folder: Path) -> None:
     network = {"encoder": "scaled", "scale": 3.0, "projection_size": 8}
     config = made_config(folder, model_name="LAAT", network_config=network, **own, **SHORT)
     assert run(config)["metrics"]["P@1"] > 0
-    assert Predictor.load(config.checkpoint_dir, device="cpu").model.network.backbone.scale == 3.0
+    assert Predictor.load(config.checkpoint_dir, device="cpu").network.backbone.scale == 3.0
     for wrong, message in (({"scale": 0}, "has to be above 0"), ({"scales": 2}, "did you mean scale")):
         with pytest.raises(ConfigError, match=message):
             made_config(folder, model_name="LAAT", network_config={**network, **wrong}, **own)

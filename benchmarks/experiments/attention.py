@@ -23,8 +23,7 @@ from plant_plugin.data.batches import move
 from plant_plugin.model.trained import load_model
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of
-from plant_plugin.training.inputs import Inputs
-from plant_plugin.training.prepare import planted_relevance, prepare
+from plant_plugin.training.inputs import Inputs, planted_relevance, prepare
 from plant_plugin.training.stage import Candidates
 from plant_plugin.training.stage1 import choose_labels
 

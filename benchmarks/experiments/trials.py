@@ -24,7 +24,7 @@ from plant_plugin.networks.plantable import Hidden
 from plant_plugin.relevance import phrases
 from plant_plugin.relevance.mutual_information import Relevance
 from plant_plugin.report.logs import append_log
-from plant_plugin.training import prepare, stage2
+from plant_plugin.training import inputs, stage2
 from plant_plugin.training.stage import Candidates
 from plant_plugin.training.stage2 import Stage2
 
@@ -66,7 +66,7 @@ def tf_idf() -> AbstractContextManager[Any]:
         matrix.sort_indices()
         return Relevance(sp.csr_array(matrix))
 
-    return mock.patch.object(prepare, "compute_relevance", compute)
+    return mock.patch.object(inputs, "compute_relevance", compute)
 
 
 def watched_training() -> AbstractContextManager[Any]:

@@ -59,9 +59,8 @@ def predict(
         raise ConfigError("only FHIR names a code system", where="--system", fix="give --output fhir, or leave it out")
     shared.keep((documents.source, model), out)
     from plant_plugin.commands.prediction_workers import predict_on_workers
-    from plant_plugin.model.prediction_files import HEADERS
+    from plant_plugin.model.prediction_files import HEADERS, written
     from plant_plugin.model.trained import in_chunks
-    from plant_plugin.model.writing import written
 
     part = partial(written, output=output, system=system, threshold=threshold, top=top)
     read = partial(load, model, batch_size)

@@ -124,8 +124,7 @@ def host(script: Path, arguments: tuple[str, ...]) -> None:
 
     if not script.is_file():
         raise DataError("no such file", where=str(script), fix="name main.py of your clone of LibMultiLabel")
-    from plant_plugin.host.register import register_networks
-    from plant_plugin.host.trainer import hook
+    from plant_plugin.host.trainer import hook, register_networks
     from plant_plugin.training.run import run
 
     register_networks()

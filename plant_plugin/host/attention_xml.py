@@ -35,13 +35,13 @@ class AttentionXMLBaseline(NetworkBaseline):
 
     def build(self) -> None:
         """Make LibMultiLabel's trainer of two levels; ``checkpoint_path`` names the second level's checkpoint."""
-        settings = self.settings
+        settings, vectors = self.settings, None
         if settings.checkpoint_path is None:
             if "val" not in self.datasets and not self.run.stop_after:
                 what = "AttentionXML chooses its best epoch on validation documents, and there are none"
                 raise ConfigError(what, where="val_size", fix="give a val_file or a val_size above 0, do not merge")
             documents = self.datasets["train"] + self.datasets.get("val", [])
-            self.word_dict, self.embed_vecs = read_word_vectors(settings, documents)
+            self.word_dict, vectors = read_word_vectors(settings, documents)
             self.labels = read_labels(settings, self.datasets)
             self._check_clusters(len(self.labels))
         elif not settings.eval:
@@ -50,7 +50,7 @@ class AttentionXMLBaseline(NetworkBaseline):
         else:
             self.labels = self._checkpoint_labels(Path(settings.checkpoint_path))
         kind = SecondTrainer if self.run.stop_after else PLTTrainer
-        self.trainer = kind(settings, classes=self.labels, embed_vecs=self.embed_vecs, word_dict=self.word_dict)
+        self.trainer = kind(settings, classes=self.labels, embed_vecs=vectors, word_dict=self.word_dict)
         if self.run.stop_after:
             self.trainer.prepare(self.run.stop_after)
         if settings.checkpoint_path is not None:

@@ -38,7 +38,10 @@ def run_baseline(config: Config, run: Run) -> Result:
     with library_log(settings.silent), _full_disk(run):
         if settings["refit"] == "none":
             scored = _trained(settings, run)  # first: what is drawn at random is as without thresholds
-            return report(config, run, scored, _part_thresholds(settings, run) if _can_be_parted(settings) else None)
+            has_others = settings["eval"] or settings["val_file"] or settings["merge_train_val"]
+            leaves_some = settings["linear"] and settings["data_format"] == "txt" and settings["val_size"]
+            parted = leaves_some and not has_others  # a linear model trains on the whole file
+            return report(config, run, scored, _part_thresholds(settings, run) if parted else None)
         thresholds = None if settings.eval else _first_thresholds(settings, run)
         settings["merge_train_val"] = True
         return report(config, run, _trained(settings, run), thresholds)
@@ -73,12 +76,6 @@ def _first_thresholds(settings: AttributeDict, run: Run) -> dict[str, float]:
         thresholds = tuned_thresholds(first, _trained(first_settings, first))
     run.train_again({} if settings["linear"] else epochs_kept(first.folder))
     return thresholds
-
-
-def _can_be_parted(settings: AttributeDict) -> bool:
-    """Tell whether a linear model, which trains on the whole file, could leave documents to tune thresholds on."""
-    has_others = settings["eval"] or settings["val_file"] or settings["merge_train_val"]
-    return bool(settings["linear"] and settings["data_format"] == "txt" and settings["val_size"] and not has_others)
 
 
 def _part_thresholds(settings: AttributeDict, run: Run) -> dict[str, float] | None:

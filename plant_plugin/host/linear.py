@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol, TypedDict
+from typing import Any, TypedDict
 
 import libmultilabel.linear as linear
 import numpy as np
@@ -25,13 +25,6 @@ from plant_plugin.report.result import Scored, labels_outside, write_predictions
 from plant_plugin.report.run import Run
 
 
-class LinearModel(Protocol):
-    """One of LibMultiLabel's."""
-
-    def predict_values(self, x: sp.csr_matrix, **options: int) -> npt.NDArray[np.float64]:
-        """Return decision values, or of a tree probabilities, of features (B, F)."""
-
-
 class LinearSplit(TypedDict):
     """Documents as LibMultiLabel's preprocessing leaves them: features (N, F) and zeros and ones (N, L)."""
 
@@ -46,7 +39,7 @@ class LinearBaseline:
     ``val_file`` serves here to tune thresholds, and with ``refit`` to train the second model on it too.
     """
 
-    model: LinearModel
+    model: linear.FlatModel | TreeModel | EnsembleTreeModel
     preprocessor: linear.Preprocessor
     datasets: dict[str, LinearSplit]
     corpus: Corpus | None = None
@@ -68,7 +61,13 @@ class LinearBaseline:
         if settings.seed is not None:
             np.random.seed(settings.seed)  # from here on the order of random draws is LibMultiLabel's
         if settings.eval:
-            self.preprocessor, self.model = _load(Path(settings.checkpoint_path))
+            path, fix = Path(settings.checkpoint_path), "give the linear_pipeline.pickle of a run's folder"
+            with reading_pickle("a linear model of LibMultiLabel", path, fix):
+                self.preprocessor, self.model = linear.load_pipeline(str(path))
+            made_with = self.preprocessor.data_format
+            if (made_with == "svm") != (settings.data_format == "svm"):
+                what = f"the model was trained on data_format {made_with}, the test file is {self.settings.data_format}"
+                raise CheckpointError(what, where=str(path), fix="use the same data_format as in training")
         else:
             self.preprocessor = linear.Preprocessor(settings.include_test_labels, settings.remove_no_label_data)
         # To evaluate, the training file is read as LibMultiLabel does, for its label counts.
@@ -77,7 +76,6 @@ class LinearBaseline:
         if self.on_both and "train" in raw:
             raw["train"]["x"], raw["train"]["y"] = self._with_validation(**raw["train"])
         if settings.eval:
-            self._check_features()
             self.datasets = self.preprocessor.transform(raw)
             if self.corpus is not None:
                 check_labels(self.corpus, self.labels, settings.checkpoint_path, training=False)
@@ -100,13 +98,6 @@ class LinearBaseline:
         width = max(x.shape[1], val["x"].shape[1])  # the highest number that each file has
         wide = [sp.csr_matrix((f.data, f.indices, f.indptr), shape=(f.shape[0], width)) for f in (x, val["x"])]
         return sp.vstack(wide, format="csr"), y + val["y"]
-
-    def _check_features(self) -> None:
-        made_with = self.preprocessor.data_format
-        if (made_with == "svm") != (self.files.data_format == "svm"):
-            what = f"the model was trained on data_format {made_with}, the test file is {self.settings.data_format}"
-            fix = "use the same data_format as in training"
-            raise CheckpointError(what, where=self.settings.checkpoint_path, fix=fix)
 
     @property
     def labels(self) -> list[str]:
@@ -229,10 +220,3 @@ class CountableTruth(sp.csr_matrix):
 class _CountableColumns(sp.csc_matrix):
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         return super().sum(axis=0 if axis == 2 else axis, dtype=dtype, out=out)
-
-
-def _load(path: Path) -> tuple[linear.Preprocessor, LinearModel]:
-    """Load preprocessing and model of ``linear_pipeline.pickle``."""
-    fix = "give the linear_pipeline.pickle of a run's folder"
-    with reading_pickle("a linear model of LibMultiLabel", path, fix):
-        return linear.load_pipeline(str(path))

@@ -13,7 +13,6 @@ from libmultilabel.nn import data_utils
 from libmultilabel.nn.model import Model
 from libmultilabel.nn.networks.modules import RNNEncoder
 from libmultilabel.nn.nn_utils import init_device, init_model, init_trainer, set_seed
-from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase
@@ -69,7 +68,6 @@ class NetworkBaseline:
         self.datasets: dict[str, list[Document]] = {}
         self.labels: list[str] = []
         self.word_dict: dict[str, int] | None = None
-        self.embed_vecs: Tensor | None = None
         self.tokenizer: PreTrainedTokenizerBase | None = None
 
     def read(self) -> None:
@@ -119,13 +117,13 @@ class NetworkBaseline:
 
     def _new_model(self) -> None:
         settings = self.settings
-        self.word_dict, self.embed_vecs = read_word_vectors(settings, self.datasets["train"])
+        self.word_dict, vectors = read_word_vectors(settings, self.datasets["train"])
         self.labels = read_labels(settings, self.datasets)
         with explained(settings.model_name):
             self.model = init_model(
                 network_config=dict(settings.network_config),
                 classes=self.labels,
-                embed_vecs=self.embed_vecs,
+                embed_vecs=vectors,
                 **self._taken(MODEL_KEYS),
             )
 
@@ -151,7 +149,7 @@ class NetworkBaseline:
                 self.trainer.fit(self.model, *loaders, ckpt_path=settings.checkpoint_path, weights_only=False)
             else:
                 self.trainer.fit(self.model, *loaders)
-        callback = next(call for call in self.trainer.callbacks if isinstance(call, ModelCheckpoint))
+        callback = self.trainer.checkpoint_callback
         best = callback.best_model_path or callback.last_model_path
         if best:
             self._load_model(best)
@@ -238,8 +236,7 @@ def without_packing() -> Iterator[None]:
     def forward(self: RNNEncoder, input: Tensor, length: Tensor, **kwargs: object) -> Tensor:
         if is_quicker_unpacked(input):
             return unpacked(self.rnn, self.post_encoder_dropout, input[:, : int(length.max().clamp(min=1))], length)
-        encoded: Tensor = packed(self, input, length, **kwargs)
-        return encoded
+        return packed(self, input, length, **kwargs)
 
     RNNEncoder.forward = forward
     try:

@@ -113,18 +113,11 @@ def _checkpoint_in(folder: str, values: Mapping[str, object]) -> str:
 
 @contextlib.contextmanager
 def library_log(silent: bool) -> Iterator[None]:
-    """Show LibMultiLabel's log lines on stderr, and repeat at the end those that it marks as worth repeating.
+    """Show LibMultiLabel's log lines on stderr.
 
     ``silent``: only warnings, and nothing of what LibMultiLabel and Lightning print by themselves.
     """
-    root, handler, repeated = logging.getLogger(), logging.StreamHandler(sys.stderr), list[str]()
-
-    def note(record: logging.LogRecord) -> bool:
-        if getattr(record, "collect", False):
-            repeated.append(record.getMessage())
-        return True
-
-    handler.addFilter(note)
+    root, handler = logging.getLogger(), logging.StreamHandler(sys.stderr)
     handler.setLevel(logging.WARNING if silent else logging.INFO)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
     lightning = [logging.getLogger(name) for name in LIGHTNING]  # these print on their own
@@ -144,5 +137,3 @@ def library_log(silent: bool) -> Iterator[None]:
         root.removeHandler(handler)
         for log, level in levels:
             log.setLevel(level)
-        if repeated and not silent:
-            print("Worth knowing:", *repeated, sep="\n  ", file=sys.stderr)

@@ -15,12 +15,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from libmultilabel.nn import networks
+
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.load import read_given
 from plant_plugin.config.rules import DATA_KEYS
 from plant_plugin.config.sections import FIELDS, OPTIONS
 from plant_plugin.config.values import Value
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, PlantError
 
 if TYPE_CHECKING:
     from plant_plugin.report.result import Result
@@ -146,3 +148,27 @@ def is_ours(config: Mapping[str, Value]) -> bool:
     registry.use(config.get("registry"))
     name = str(config.get("model_name"))
     return ":" in name or (name in registry.entries("networks") and registry.get("networks", name).ours)
+
+
+def register_networks() -> tuple[str, ...]:
+    """Put every network of this package into ``libmultilabel.nn.networks``.
+
+    All names are checked before the first one is set, so a refusal leaves LibMultiLabel as it was.
+
+    Returns:
+        The registered names, in the order of the registry.
+
+    Raises:
+        PlantError: LibMultiLabel already has a different object under one of the names.
+    """
+    ours = {name: entry.load() for name, entry in registry.entries("networks").items() if entry.ours}
+    for name, network in ours.items():
+        present = getattr(networks, name, network)
+        if present is not network:
+            origin = getattr(present, "__module__", None) or type(present).__name__
+            what = f"LibMultiLabel already has a network called {name} ({origin}), and it is not ours"
+            fix = "rename that one, or remove what put it there before plant_plugin.register() is called"
+            raise PlantError(what, where="libmultilabel.nn.networks", fix=fix)
+    for name, network in ours.items():
+        setattr(networks, name, network)
+    return tuple(ours)

@@ -33,8 +33,8 @@ from plant_plugin.l2r.options import AwdLstm as Options
 from plant_plugin.model.folder import read_metadata, write_tensors
 from plant_plugin.networks.construct import construct, word_width
 from plant_plugin.training.devices import device_of
+from plant_plugin.training.resume import UNREADABLE
 from plant_plugin.training.stage import learning_rate_factor
-from plant_plugin.training.states import UNREADABLE
 
 SAVE_SECONDS = 60.0  # between two states on disk
 REPORT = "language_model.json"

@@ -83,7 +83,7 @@ class RankerStage(StageModule):
     """Training of the ranker; it watches nDCG@k over all words, which is the quality of the training: all is known."""
 
     stage = "stage1"
-    logs = ("stage1",)
+    log_name = "stage1"
     ranker: Ranker
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:

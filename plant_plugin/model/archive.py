@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import atomic_folder, atomic_write, cache_folder, remove, sha256
-from plant_plugin.model.card import CARD
-from plant_plugin.model.manifest import MANIFEST, belongs
+from plant_plugin.model.manifest import CARD, MANIFEST, belongs
 
 ARCHIVE = ".zip"
 FIX = "make it anew: plant export RUN_FOLDER --out model.zip"

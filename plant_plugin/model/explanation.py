@@ -74,8 +74,7 @@ class LabelEvidence:
 
     def strongest(self, words: int) -> list[int]:
         """Return places of the words that speak most for or against the label, so many."""
-        places: list[int] = np.argsort(-np.abs(self.strength), kind="stable")[:words].tolist()
-        return places
+        return np.argsort(-np.abs(self.strength), kind="stable")[:words].tolist()
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def explain(
     words = words_of_tokens(text, encoded.spans)
     evidence = []
     strengths, added = label_strengths(encoded, words, columns, (*EXPLAINED, *PARTS)), _planted(encoded, columns)
-    listed = predictor.model.shortlist([text])
+    listed = predictor.shortlist([text])
     for column, (measures, bias, elsewhere), (planted, terms) in zip(columns, strengths, added, strict=True):
         scored = predictor.scored_label(column, float(logits[column]))
         if listed is not None and column not in listed[0]:  # what the network would have said did not count
@@ -148,7 +147,7 @@ def column_of(predictor: ReadyModel, label: str) -> int:
 
 def _planted(encoded: EncodedDocument, columns: Sequence[int]) -> Iterator[tuple[float, list[tuple[str, float]]]]:
     """Yield logits that the planted scores add to each label, and the terms that add most of them."""
-    planted = encoded.predictor.model.planted_scores
+    planted = encoded.predictor.planted_scores
     if planted is None or not planted.weight:
         yield from ((0.0, []) for _ in columns)
         return

@@ -128,7 +128,7 @@ def _without(text: str, words: Places, gone: npt.NDArray[np.bool_]) -> str:
 
 def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> npt.NDArray[np.float64]:
     """Return the probability (N,) of a label in each text, planted scores included."""
-    planted = predictor.model.planted_scores
+    planted = predictor.planted_scores
     logits = np.empty(len(texts), dtype=np.float64)
 
     def chosen(batch: dict[str, torch.Tensor], documents: Places) -> torch.Tensor:
@@ -137,7 +137,7 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> n
         labels = torch.full((len(documents), 1), column, device=predictor.device)
         return predictor.network.selected_logits(predictor.network.encode(batch), labels)[:, 0]
 
-    for scores, documents, _ in predictor.by_batch(predictor.model.batches(texts, predictor.batch_size), chosen):
+    for scores, documents, _ in predictor.by_batch(predictor.batches(texts, predictor.batch_size), chosen):
         if planted is not None and planted.weight:
             planted.add_scores(scores, planted.scores([texts[document] for document in documents])[:, column])
         logits[documents] = scores

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +31,7 @@ from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.report.machine import free_and_total_memory
 
 COMPLETE = "give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)"
 ROOM, LEAST = 4, 1 << 28  # bytes that a network may take while it is built: of each in its weights file, and always
@@ -59,21 +58,6 @@ class Content(TypedDict):
     hashes: dict[str, str]  # of ``labels``, ``vocabulary``, the data and the configuration
 
 
-def save_stage(folder: Path, stage: str, network: PlantableNetwork) -> None:
-    """Write ``<stage>.safetensors``."""
-    write_tensors(stage_path(folder, stage), trained_state(network))
-
-
-def stage_path(folder: Path, stage: str) -> Path:
-    """Return the file of the weights after a stage; it is there once the stage has ended."""
-    return folder / f"{stage}.safetensors"
-
-
-def load_stage(folder: Path, stage: str, network: PlantableNetwork) -> None:
-    """Load what :func:`save_stage` wrote; a ``CheckpointError`` where it is torn or of another shape."""
-    _load_into(network, stage_path(folder, stage))
-
-
 def load_weights(folder: Path, network: PlantableNetwork, hashes: Mapping[str, str]) -> None:
     """Start from the weights of a model folder.
 
@@ -83,7 +67,7 @@ def load_weights(folder: Path, network: PlantableNetwork, hashes: Mapping[str, s
     content = read_content(folder, trust_code=True)  # imports nothing
     verify(folder)
     compare_hashes(content["hashes"], hashes, folder / CONFIG)
-    _load_into(network, folder / MODEL)
+    load_tensors(network, folder / MODEL)
 
 
 def save_model(
@@ -95,10 +79,10 @@ def save_model(
     *,
     hashes: Mapping[str, str],
     max_seq_length: int | None,
-    planted_scores: PlantedScores | None = None,
-    phrase_prior: float = 0,
-    shortlist: int | None = None,
-    label_names: Path | None = None,
+    planted_scores: PlantedScores | None,
+    phrase_prior: float,
+    shortlist: int | None,
+    label_names: Path | None,
 ) -> None:
     """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already).
 
@@ -242,7 +226,8 @@ def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str
     elif options.get("trust_remote_code"):
         logger.warning("%s runs the Python code that comes with %s", path, options.get("lm_weight"))
     # No memory for whatever the folder says: its weights are all that there is, but for those of a language model.
-    whole = (folder / MODEL).stat().st_size * ROOM + LEAST if base is None and ":" not in name else _memory()
+    holds_all = base is None and ":" not in name
+    whole = (folder / MODEL).stat().st_size * ROOM + LEAST if holds_all else free_and_total_memory()[1]
     try:
         with Allowance(whole):
             network = construct(name, num_labels, None if vectors is None else torch.zeros(*vectors), options)
@@ -252,17 +237,12 @@ def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str
         what = f"the language model has the fingerprint {str(fingerprint)[:12]}, in training it was {base[:12]}"
         fix = "name the same weights: --network_config.lm_weight FOLDER"
         raise CheckpointError(what, where=f"{folder / CONFIG}: lm_weight", fix=fix)
-    _load_into(network, folder / MODEL)
+    load_tensors(network, folder / MODEL)
     return network
 
 
-def _memory() -> float:
-    """Return the bytes of this machine."""
-    known = hasattr(os, "sysconf")
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if known else math.inf
-
-
-def _load_into(network: PlantableNetwork, path: Path) -> None:
+def load_tensors(network: PlantableNetwork, path: Path) -> None:
+    """Load a weights file into a network; a ``CheckpointError`` where it is torn, not finite or of another shape."""
     try:
         tensors = load_file(path)
         for name, tensor in tensors.items():

@@ -79,12 +79,8 @@ class Explained(TypedDict):
 
 def as_dictionary(explanation: Explanation, words: int = WORDS) -> Explained:
     """Return an explanation as JSON has it: of each label, so many of the strongest words."""
-    return {
-        "model": explanation.model,
-        "tokens": explanation.tokens,
-        "cut": explanation.cut,
-        "labels": [_label(explanation, evidence, words) for evidence in explanation.labels],
-    }
+    labels = [_label(explanation, evidence, words) for evidence in explanation.labels]
+    return {"model": explanation.model, "tokens": explanation.tokens, "cut": explanation.cut, "labels": labels}
 
 
 def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> ExplainedLabel:

@@ -55,7 +55,7 @@ def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProf
         CheckpointError: The relevance, statistics or scores beside it are torn, or made for another model.
         DataError: ``per_document.npz`` beside it is torn.
     """
-    column, planted, relevant = column_of(predictor, label), predictor.model.planted_scores, None
+    column, planted, relevant = column_of(predictor, label), predictor.planted_scores, None
     if (table := predictor.relevance) is not None:
         row = slice(table.indptr[column], table.indptr[column + 1])
         relevant = _named(predictor, table.indices[row], table.data[row], top)
@@ -70,7 +70,7 @@ def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProf
 
 
 def _attended(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, float]]:
-    network, tokens = predictor.network, predictor.model.tokens
+    network, tokens = predictor.network, predictor.tokens
     if not network.planted_parameters():
         return []
     candidates = np.setdiff1d(np.arange(tokens.size), tokens.special_ids)
@@ -82,14 +82,14 @@ def _attended(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, f
 
     alone = TokenArrays(candidates.astype(np.int32), np.arange(len(candidates) + 1))
     attended = np.empty(len(candidates), dtype=np.float32)
-    for scores, documents, _ in predictor.by_batch(predictor.model.unlabelled(alone, TOKENS_AT_ONCE), attention):
+    for scores, documents, _ in predictor.by_batch(predictor.unlabelled(alone, TOKENS_AT_ONCE), attention):
         attended[documents] = scores
     return _named(predictor, candidates, attended, top)
 
 
 def _named(predictor: ReadyModel, tokens: npt.NDArray[np.integer], values: Floats, top: int) -> list[tuple[str, float]]:
     best = np.argsort(-values, kind="stable")[:top]
-    return [(predictor.model.tokens.token(int(tokens[place])), float(values[place])) for place in best]
+    return [(predictor.tokens.token(int(tokens[place])), float(values[place])) for place in best]
 
 
 def _nearest(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, str | None, float]]:

@@ -6,8 +6,9 @@ Labels in another order or a flipped bit in the weights give other answers, and 
 
 from __future__ import annotations
 
+import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ from plant_plugin.files import read_json, sha256, write_json
 from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, TERMS
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
 
-MANIFEST = "manifest.json"
+MANIFEST, CARD = "manifest.json", "README.md"
 MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
     "model.safetensors", "config.json", "labels.txt", "thresholds.json", "backbone"
 )  # fmt: skip
@@ -62,6 +63,13 @@ def model_files(folder: Path) -> Iterator[str]:
             yield name
     for part in FOLDERS:
         yield from (path.relative_to(folder).as_posix() for path in (folder / part).rglob("*") if path.is_file())
+
+
+def copy_files(folder: Path, target: Path, names: Iterable[str]) -> None:
+    """Copy files of a model folder into another folder."""
+    for name in names:
+        (target / name).parent.mkdir(exist_ok=True, parents=True)
+        shutil.copyfile(folder / name, target / name)
 
 
 def write_manifest(folder: Path) -> None:

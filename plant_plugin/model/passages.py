@@ -9,7 +9,6 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
-from typing_extensions import TypedDict
 
 from plant_plugin.evaluation.plausibility import shares_of_strongest
 from plant_plugin.files import read_json, write_json
@@ -24,12 +23,12 @@ Strength = npt.NDArray[np.floating]
 
 @dataclass(frozen=True)
 class EvidenceRule:
-    """The rule by which words make passages."""
+    """The rule by which words make passages; ``evidence_threshold.json`` holds one."""
 
     order: str | None = None  # that says how strong a word is; None: contributions, or attention where there are none
-    share: float = FAINT  # words below this share of the strongest word are left out
-    gap: int = GAP  # words that are at most so far apart are joined, with all words between them
-    words: int | None = PASSAGE_WORDS  # at most so many words, the strongest; None: all
+    share: Annotated[float, Ge(0), Le(1)] = FAINT  # words below this share of the strongest word are left out
+    gap: Annotated[int, Ge(0)] = GAP  # words that are at most so far apart are joined, with all words between them
+    words: Annotated[int, Ge(1)] | None = PASSAGE_WORDS  # at most so many words, the strongest; None: all
 
 
 @dataclass(frozen=True)
@@ -43,15 +42,6 @@ class Passage:
     after: str = field(repr=False)  # a few words after it
 
 
-class KeptRule(TypedDict, total=False):
-    """``evidence_threshold.json``."""
-
-    order: str | None
-    share: Annotated[float, Ge(0), Le(1)]
-    gap: Annotated[int, Ge(0)]
-    words: Annotated[int, Ge(1)] | None
-
-
 def read_rule(folder: Path) -> EvidenceRule:
     """Read the rule that :func:`write_rule` left in a run's folder; the default where there is none.
 
@@ -62,10 +52,7 @@ def read_rule(folder: Path) -> EvidenceRule:
     if not path.is_file():
         return EvidenceRule()
     fix = "remove it, or write it anew with `plant plausibility RUN_FOLDER --write-threshold`"
-    content = read_json(path, KeptRule, what="a rule for evidence", fix=fix)
-    return EvidenceRule(
-        content.get("order"), content.get("share", FAINT), content.get("gap", GAP), content.get("words", PASSAGE_WORDS)
-    )
+    return read_json(path, EvidenceRule, what="a rule for evidence", fix=fix)
 
 
 def write_rule(folder: Path, rule: EvidenceRule) -> Path:

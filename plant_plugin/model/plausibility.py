@@ -19,7 +19,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.evaluation.plausibility import MEASURES, OrderedPairs, bootstrap_means, marked_words
 from plant_plugin.model.passages import GAPS, EvidenceRule, strong_runs
-from plant_plugin.model.trained import Floats, ReadyModel
+from plant_plugin.model.trained import Floats, Places, ReadyModel
 from plant_plugin.model.word_strength import EXPLAINED, RANDOM, word_strengths
 
 Interval = tuple[float, float, float]  # mean, lower and upper end of its 95 % interval
@@ -90,7 +90,7 @@ def marked_pairs(
 
 def plausibility(
     runs: Sequence[tuple[MarkedPairs, MarkedPairs]],
-    train_counts: npt.NDArray[np.int64] | None = None,
+    train_counts: Places | None = None,
     *,
     seed: int = 0,
 ) -> list[Plausibility]:
@@ -147,7 +147,7 @@ def _run_f1(strength: Floats, marked: Marks, rule: EvidenceRule) -> float:
     return float(2 * (within & marked).sum() / (within.sum() + marked.sum()))
 
 
-def _bins(columns: Sequence[int], train_counts: npt.NDArray[np.int64] | None) -> dict[str, Marks]:
+def _bins(columns: Sequence[int], train_counts: Places | None) -> dict[str, Marks]:
     """Return bin -> which pairs (P,) are of its labels; bins without a pair are left out."""
     if train_counts is None:
         return {}
@@ -158,6 +158,6 @@ def _bins(columns: Sequence[int], train_counts: npt.NDArray[np.int64] | None) ->
     return {name: in_bin for name, in_bin in bins.items() if in_bin.any()}
 
 
-def _intervals(values: npt.NDArray[np.float64], documents: npt.NDArray[np.int64], seed: int) -> dict[str, Interval]:
+def _intervals(values: npt.NDArray[np.float64], documents: Places, seed: int) -> dict[str, Interval]:
     means, low, high = bootstrap_means(values, documents, seed=seed).tolist()
     return dict(zip(MEASURES, zip(means, low, high, strict=True), strict=True))

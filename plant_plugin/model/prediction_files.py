@@ -1,19 +1,40 @@
-"""Predictions as JSON lines, CSV, or LibMultiLabel's ``label:score`` lines."""
+"""The output of ``plant predict``: JSON lines, CSV, LibMultiLabel's ``label:score`` lines, or FHIR R4.
+
+In FHIR a document is a Bundle of Conditions that a machine suggests and nobody has confirmed. The addresses used here
+are explained in docs/new_documents.md. No text is written: evidence is its place, in characters. Source: HL7 FHIR R4
+(4.0.1), resources Bundle and Condition.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
-from collections.abc import Callable, Iterable
+import re
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import IO
 
 from plant_plugin.data.tables import Document
-from plant_plugin.model.predictor import Prediction
+from plant_plugin.errors import ConfigError
+from plant_plugin.model.passages import Passage
+from plant_plugin.model.predictor import Prediction, Predictor
+from plant_plugin.model.trained import ScoredLabel
 
 Pairs = Iterable[tuple[Document, Prediction]]
 
 DIGITS = 6  # of probabilities: more says nothing
 HEADERS = {"csv": "id,rank,label,probability,name\n"}
+
+ICD10CM = "http://hl7.org/fhir/sid/icd-10-cm"
+CODE = re.compile(r"[A-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4})?", re.IGNORECASE)
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
+STATUS = "http://terminology.hl7.org/CodeSystem/condition-ver-status"
+ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
+OURS = "urn:plant-plugin:fhir"  # what FHIR has no element for
+SUGGESTION = {"system": f"{OURS}:origin", "code": "machine-suggestion", "display": "Suggested by a machine"}
 
 
 def json_lines(pairs: Pairs, stream: IO[str]) -> None:
@@ -55,3 +76,84 @@ FORMATS: dict[str, Callable[[Pairs, IO[str]], None]] = {
     "csv": comma_separated,
     "scores": label_scores,
 }
+
+
+def system_of(labels: Sequence[str], address: str | None) -> str:
+    """Return the code system of labels: the one named, or ICD-10-CM where all are written as its codes are.
+
+    Raises:
+        ConfigError: None is given, and the labels are none of ICD-10-CM's; or what is given is no address.
+    """
+    if address is not None:
+        if not ADDRESS.fullmatch(address):
+            fix = "name its address, e.g. http://hl7.org/fhir/sid/icd-9-cm or urn:oid:2.16.840.1.113883.6.103"
+            raise ConfigError(f"{address[:80]!r} is no address of a code system", where="--system", fix=fix)
+        return address
+    if other := next((label for label in labels if not CODE.fullmatch(label)), None):
+        what = f"FHIR wants the code system, and {other[:80]!r} is not written as ICD-10-CM's codes are"
+        raise ConfigError(what, where="--system", fix="name its address, e.g. http://hl7.org/fhir/sid/icd-9-cm")
+    return ICD10CM
+
+
+def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str) -> None:
+    """Write a line for each document: a Bundle of the type ``collection``, without entries where it has no labels."""
+    for document, prediction in pairs:
+        labels, evidence = prediction.labels, dict[str, list[Passage]]()
+        if labels:
+            explained = predictor.explain(document.text, [label.label for label in labels])
+            evidence = {label.scored.label: label.passages for label in explained.labels}
+        bundle: dict[str, object] = {"resourceType": "Bundle", "type": "collection"}
+        if document.name:
+            bundle["identifier"] = {"system": f"{OURS}:document", "value": document.name}
+        if labels:  # an empty list is no FHIR
+            bundle["entry"] = [
+                {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(label, evidence[label.label], system)}
+                for label in labels
+            ]
+        stream.write(json.dumps(bundle, ensure_ascii=False) + "\n")
+
+
+def _condition(label: ScoredLabel, passages: Sequence[Passage], system: str) -> dict[str, object]:
+    code = {"system": system, "code": label.label.upper() if system == ICD10CM else label.label}
+    named = {} if label.name is None else {"display": label.name}
+    return {
+        "resourceType": "Condition",
+        "meta": {"tag": [SUGGESTION]},
+        "extension": [
+            {"url": f"{OURS}:probability", "valueDecimal": round(label.probability, DIGITS)},
+            *(_evidence(passage) for passage in passages),
+        ],
+        "verificationStatus": {"coding": [{"system": STATUS, "code": "unconfirmed"}]},
+        "code": {"coding": [code | named]},
+        "subject": {"extension": [{"url": ABSENT, "valueCode": "unknown"}]},
+    }
+
+
+def _evidence(passage: Passage) -> dict[str, object]:
+    parts = [
+        {"url": "start", "valueInteger": passage.start},
+        {"url": "end", "valueInteger": passage.end},
+        {"url": "score", "valueDecimal": round(float(passage.score), DIGITS)},
+    ]
+    return {"url": f"{OURS}:evidence", "extension": parts}
+
+
+def written(
+    predictor: Predictor,
+    documents: list[Document],
+    *,
+    output: str,
+    system: str | None,
+    threshold: float | str | None,
+    top: int | None,
+) -> tuple[str, Counter[str]]:
+    """Predict the labels of documents; return what is written of them and what is counted."""
+    write = FORMATS.get(output)
+    if write is None:
+        write = partial(bundles, predictor=predictor, system=system_of(predictor.labels, system))
+    texts = [document.text for document in documents]
+    predictions, stream = predictor.predict(texts, threshold=threshold, top=top), io.StringIO()
+    write(zip(documents, predictions, strict=True), stream)
+    empty = sum(not prediction.tokens for prediction in predictions)
+    cut = sum(prediction.cut for prediction in predictions)
+    return stream.getvalue(), Counter(documents=len(documents), empty=empty, cut=cut)

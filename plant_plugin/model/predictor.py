@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.model.explanation import Explanation, explain
-from plant_plugin.model.trained import Floats, ReadyModel, ScoredBatches, ScoredLabel
+from plant_plugin.model.trained import Floats, ReadyModel, ScoredLabel, Small
 
 
 @dataclass(frozen=True)
@@ -100,9 +99,14 @@ class Predictor(ReadyModel):
         return explain(self, text, labels, threshold=threshold, top=top)
 
     def _predictions(self, texts: Iterable[str], limit: float, most: int) -> Iterator[Prediction]:
+        size, planted = self.content["shortlist"], self.planted_scores
         for chunk in self.chunks(texts):
             prediction_of: dict[int, Prediction] = {}
-            for labels, logits, documents, lengths in self._rows(chunk, most if math.isinf(limit) else 0):
+            if size is not None and planted is not None and (size >= most or not math.isinf(limit)):
+                scored = self.listed(planted, chunk, size)
+            else:
+                scored = self.scored(chunk)
+            for labels, logits, documents, lengths in scored:
                 for row, document, length in zip(range(len(logits)), documents.tolist(), lengths.tolist(), strict=True):
                     listed, scores = None if labels is None else labels[row], logits[row]
                     if listed is not None and len(listed) < most and scores.min() > limit:
@@ -111,16 +115,7 @@ class Predictor(ReadyModel):
                     prediction_of[document] = Prediction(chosen, length, length >= self.max_tokens)
             yield from (prediction_of[document] for document in range(len(chunk)))
 
-    def _rows(self, texts: Sequence[str], least: int) -> ScoredBatches:
-        """Score a shortlist of ``least`` labels or more; without one all labels."""
-        size, planted = self.model.content["shortlist"], self.model.planted_scores
-        if size is not None and planted is not None and size >= least:
-            return self.listed(planted, texts, size)
-        return self.scored(texts)
-
-    def _chosen(
-        self, labels: npt.NDArray[np.int32] | None, logits: Floats, limit: float, most: int
-    ) -> list[ScoredLabel]:
+    def _chosen(self, labels: Small | None, logits: Floats, limit: float, most: int) -> list[ScoredLabel]:
         if math.isinf(limit):
             columns = top_labels(logits[None], most)[0]
         else:

@@ -6,7 +6,6 @@ stay, but for the vectors of words that are gone: a public vector beside them co
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.word_tokens import WordTokens, documents_with_words
 from plant_plugin.errors import ConfigError, PlantError
-from plant_plugin.files import atomic_folder
-from plant_plugin.model.folder import save_model
-from plant_plugin.model.manifest import RELEVANCE, REMOVABLE
+from plant_plugin.files import atomic_folder, write_json
+from plant_plugin.model.folder import write_tensors
+from plant_plugin.model.manifest import CONFIG, MODEL, RELEVANCE, copy_files, model_files, write_manifest
 from plant_plugin.model.trained import TrainedModel, load_model
+from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.relevance.mutual_information import Relevance
 from plant_plugin.relevance.phrases import FREQUENT
 
@@ -64,7 +63,8 @@ def strip_model(
             table[rare] = 0
     with atomic_folder(out) as partial:
         _write(stripped, folder, partial, rare)
-    return Removed(len(rare), _terms(model) - _terms(stripped), _phrases(model) - _phrases(stripped))
+    (terms, phrases), (terms_left, phrases_left) = _counts(model), _counts(stripped)
+    return Removed(len(rare), terms - terms_left, phrases - phrases_left)
 
 
 def _rare_words(model: TrainedModel, texts: Sequence[str], least: int) -> list[int]:
@@ -76,37 +76,25 @@ def _rare_words(model: TrainedModel, texts: Sequence[str], least: int) -> list[i
 
 
 def _write(model: TrainedModel, source: Path, folder: Path, rare: list[int]) -> None:
-    content, hashes = model.content, {**model.content["hashes"], "vocabulary": model.tokens.hash()}
-    if (source / RELEVANCE).is_file():
-        relevance = Relevance.load(source / RELEVANCE)
+    hashes = {**model.content["hashes"], "vocabulary": model.tokens.hash()}
+    copy_files(source, folder, model_files(source))
+    if (folder / RELEVANCE).is_file():
+        relevance = Relevance.load(folder / RELEVANCE)
         relevance.matrix.data[np.isin(relevance.matrix.indices, rare)] = 0
         relevance.matrix.eliminate_zeros()
         relevance.save(folder / RELEVANCE, **{name: hashes[name] for name in ("labels", "vocabulary")})
-    for name in REMOVABLE:  # numbers of labels, beside what the model itself is
-        if (source / name).is_file():
-            shutil.copyfile(source / name, folder / name)
-    names = source / LABEL_NAMES
-    save_model(  # writes the identity of what it wrote last
-        folder,
-        model.network,
-        model.tokens,
-        model.labels,
-        model.thresholds,
-        hashes=hashes,
-        max_seq_length=content["max_seq_length"],
-        planted_scores=model.planted_scores,
-        phrase_prior=content["phrase_prior"],
-        label_names=names if names.is_file() else None,
-        shortlist=content["shortlist"],
-    )
+    if model.planted_scores is not None:
+        model.planted_scores.save(folder, hashes["labels"])
+    model.tokens.save(folder)
+    write_json(folder / CONFIG, {**model.content, "hashes": hashes})
+    write_tensors(folder / MODEL, trained_state(model.network))
+    write_manifest(folder)
 
 
-def _terms(model: TrainedModel) -> int:
+def _counts(model: TrainedModel) -> tuple[int, int]:
+    """Count terms, those of sentences too, and phrases."""
     planted = model.planted_scores
     if planted is None:
-        return 0
-    return len(planted.linear.terms) + (0 if planted.sentences is None else len(planted.sentences.model.terms))
-
-
-def _phrases(model: TrainedModel) -> int:
-    return 0 if model.phrases is None else len(model.phrases)
+        return 0, 0
+    of_sentences = [] if planted.sentences is None else planted.sentences.model.terms
+    return len(planted.linear.terms) + len(of_sentences), len(planted.phrases or ())

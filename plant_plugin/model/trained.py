@@ -9,19 +9,19 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy import sparse
+from scipy.special import expit
 from torch import Tensor
 from typing_extensions import Self
 
-from plant_plugin.data.batches import Batches, TokenMarks, move
+from plant_plugin.data.batches import Batches, Places, TokenMarks, move
 from plant_plugin.data.documents import label_hash
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, load_tokens
@@ -42,16 +42,14 @@ from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.marks import phrase_marks
-from plant_plugin.relevance.mutual_information import Relevance
+from plant_plugin.relevance.mutual_information import Floats, Relevance, Small
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.record import FIRST_PASS
 
-Floats = npt.NDArray[np.float32]
-Places = npt.NDArray[np.int64]
 Names = Callable[[str], str | None]
 # Labels (B, S) ascending, or None for all L; their logits, places of the texts (B,) and tokens read (B,): each batch.
-ScoredBatches = Iterator[tuple[npt.NDArray[np.int32] | None, Floats, Places, Places]]
+ScoredBatches = Iterator[tuple[Small | None, Floats, Places, Places]]
 Loaded = TypeVar("Loaded", bound="ReadyModel")
 Item = TypeVar("Item")
 
@@ -68,13 +66,13 @@ def in_chunks(items: Iterable[Item], batch_size: int) -> Iterator[list[Item]]:
         yield chunk
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class TrainedModel:
     """The content of a model folder."""
 
     network: PlantableNetwork  # with its relevance planted where it has a prior
     tokens: Tokens  # the vocabulary
-    labels: list[str] = field(repr=False)  # in column order
+    labels: list[str]  # in column order
     thresholds: dict[str, float]  # name -> threshold, in logits; ``0.5`` is always there
     content: Content
     planted_scores: PlantedScores | None = None  # what is added to the network's scores
@@ -89,7 +87,7 @@ class TrainedModel:
         """Return how many tokens of a document are read."""
         return self.content["max_seq_length"] or WHOLE_DOCUMENT
 
-    def batches(self, texts: Sequence[str], batch_size: int, shortlist: npt.NDArray[np.int32] | None = None) -> Batches:
+    def batches(self, texts: Sequence[str], batch_size: int, shortlist: Small | None = None) -> Batches:
         """Return texts as batches for the network, the longest first, with what phrases mark where it reads that.
 
         ``shortlist`` (N, S) is :meth:`shortlist`'s where that is known.
@@ -101,7 +99,7 @@ class TrainedModel:
             marks = phrase_marks(self.phrases, texts, arrays, places, strength)
         return self.unlabelled(arrays, batch_size, marks, self.shortlist(texts) if shortlist is None else shortlist)
 
-    def shortlist(self, texts: Sequence[str]) -> npt.NDArray[np.int32] | None:
+    def shortlist(self, texts: Sequence[str]) -> Small | None:
         """Return the labels of each text that the network scores, (N, S) ascending; None: all."""
         size = self.content["shortlist"]
         return None if size is None or self.planted_scores is None else self.planted_scores.proposed(texts, size)
@@ -111,7 +109,7 @@ class TrainedModel:
         arrays: TokenArrays,
         batch_size: int,
         marks: TokenMarks | None = None,
-        shortlist: npt.NDArray[np.int32] | None = None,
+        shortlist: Small | None = None,
     ) -> Batches:
         """Return token ids as batches for the network, the longest documents first."""
         nothing = (np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(len(arrays) + 1, np.int64))
@@ -162,18 +160,6 @@ def _relevance(folder: Path, content: Content, tokens: Tokens, num_labels: int) 
     return Relevance.load(folder / RELEVANCE, hashes, (num_labels, tokens.size)).matrix
 
 
-def with_planted(
-    logits: Floats, planted: PlantedScores | None, texts: Sequence[str], evidence: Floats | None = None
-) -> Floats:
-    """Add the planted scores' share of B texts, if any, to a network's logits (B, L), in place.
-
-    ``evidence`` is as in :meth:`.PlantedScores.scores`.
-    """
-    if planted is not None and planted.weight:
-        planted.add_scores(logits, planted.scores(texts, evidence))
-    return logits
-
-
 @dataclass(frozen=True)
 class ScoredLabel:
     """A label that was predicted.
@@ -191,7 +177,7 @@ class ScoredLabel:
     name: str | None = None
 
 
-class ReadyModel:
+class ReadyModel(TrainedModel):
     """A model on its device, as every use of a model folder needs it.
 
     Its methods are not to be called from two threads at once.
@@ -208,11 +194,11 @@ class ReadyModel:
     def __init__(
         self, model: TrainedModel, folder: Path, device: torch.device, names: Names | None = None, batch_size: int = 32
     ) -> None:
-        self.model, self.folder, self.device = model, folder, device
+        super().__init__(**vars(model))
+        self.folder, self.device = folder, device
         self.names: Names = names or dict[str, str]().get
         self.name, self.batch_size = folder.resolve().name, batch_size
-        self.labels, self.thresholds, self.max_tokens = model.labels, model.thresholds, model.max_tokens
-        self.network = model.network.to(device).eval()
+        self.network.to(device).eval()
         self.network.fold()
 
     @classmethod
@@ -282,7 +268,7 @@ class ReadyModel:
     def relevance(self) -> sparse.csr_array | None:
         """Read the relevance (L, V) of token types for labels, where the run has one; CheckpointError: it is torn."""
         there = (self.folder / RELEVANCE).is_file()
-        return _relevance(self.folder, self.model.content, self.model.tokens, len(self.labels)) if there else None
+        return _relevance(self.folder, self.content, self.tokens, len(self.labels)) if there else None
 
     @cached_property
     def evidence_rule(self) -> EvidenceRule:
@@ -325,10 +311,11 @@ class ReadyModel:
 
     def scored(self, texts: Sequence[str]) -> ScoredBatches:
         """Yield scores of all labels of each text, the longest first."""
-        batches = self.model.batches(texts, self.batch_size)
+        batches, planted = self.batches(texts, self.batch_size), self.planted_scores
         for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network(batch)["logits"]):
-            batch_texts = [texts[document] for document in documents]
-            yield None, with_planted(logits, self.model.planted_scores, batch_texts), documents, lengths
+            if planted is not None and planted.weight:
+                planted.add_scores(logits, planted.scores([texts[document] for document in documents]))
+            yield None, logits, documents, lengths
 
     def listed(self, planted: PlantedScores, texts: Sequence[str], size: int) -> ScoredBatches:
         """Yield scores of only the shortlist, as :meth:`scored`.
@@ -337,7 +324,7 @@ class ReadyModel:
         """
         top = planted.top(texts, size)
         labels, scores = top.indices.reshape(len(texts), -1), top.data.reshape(len(texts), -1)
-        batches = self.model.batches(texts, self.batch_size, labels)
+        batches = self.batches(texts, self.batch_size, labels)
         for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network.listed_logits(batch)):
             if planted.weight:
                 planted.add_scores(logits, scores[documents])
@@ -356,15 +343,10 @@ class ReadyModel:
     def scored_label(self, column: int, logit: float) -> ScoredLabel:
         """Return a label with its logit, probability and name."""
         label = self.labels[column]
-        return ScoredLabel(label, probability(logit), logit, self.names(label))
+        return ScoredLabel(label, float(expit(logit)), logit, self.names(label))
 
 
 def with_unrefitted(load: Callable[[Path], Loaded], folder: Path) -> tuple[Loaded, Loaded]:
     """Load a run's model, and the one that no validation document trained: with ``refit`` of its first pass."""
     model, first = load(folder), folder / FIRST_PASS
     return model, load(first) if first.is_dir() else model
-
-
-def probability(logit: float) -> float:
-    """Return the probability of a logit, without overflow."""
-    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

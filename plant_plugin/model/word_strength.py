@@ -108,11 +108,11 @@ class EncodedDocument:
 
     def __init__(self, predictor: ReadyModel, text: str) -> None:
         self.predictor, self.text = predictor, text
-        batch = next(iter(predictor.model.batches([text], 1)))
-        self._ids = batch["text"][0].numpy()
+        batch = next(iter(predictor.batches([text], 1)))
+        self.ids = batch["text"][0].numpy()
         with torch.inference_mode():
-            self._hidden = predictor.network.encode(move(batch, predictor.device))
-        spans = predictor.model.tokens.spans(text, predictor.max_tokens)
+            self.hidden = predictor.network.encode(move(batch, predictor.device))
+        spans = predictor.tokens.spans(text, predictor.max_tokens)
         self.tokens, self.spans = len(spans), spans or [(0, 0)]  # no token: one position of padding
 
     @torch.inference_mode()
@@ -123,35 +123,16 @@ class EncodedDocument:
             ConfigError: The network does not show its attention.
         """
         try:
-            attention = self.predictor.network.attention(self._hidden, self._labels(columns), with_prior=with_prior)
+            attention = self.predictor.network.attention(self.hidden, self.labels(columns), with_prior=with_prior)
         except ValueError as error:
             fix = "let the network define `attention`, see plant_plugin/networks/plantable.py"
             raise ConfigError("the network does not show its attention", where="model_name", fix=fix) from error
         return _numpy(attention[0])
 
-    @torch.inference_mode()
-    def attention_parts(self, columns: Sequence[int]) -> dict[str, Floats]:
-        """Return the parts (M, T) that the attention is a sum of, as it goes into the logit; or nothing."""
-        parts = self.predictor.network.attention_parts(self._hidden, self._labels(columns))
-        return {name: _numpy(part[0]) for name, part in parts.items()}
-
-    @torch.inference_mode()
-    def contributions(self, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
-        """Return logits that each token adds (M, T), and that none adds (M,); None: the network has no such sum."""
-        parts = self.predictor.network.contributions(self._hidden, self._labels(columns))
-        return None if parts is None else (_numpy(parts[0][0]), _numpy(parts[1][0]))
-
-    def relevance(self, columns: Sequence[int]) -> Floats | None:
-        """Return relevance of each token's type for the labels (M, T), as in training; None without a table."""
-        if self.predictor.relevance is None:
-            return None
-        rows: Floats = self.predictor.relevance[list(columns)].toarray()
-        return rows[:, self._ids].astype(np.float32)
-
     @cached_property
     def phrase_matches(self) -> list[Match]:
         """Match the planted phrases with the text."""
-        planted = self.predictor.model.planted_scores
+        planted = self.predictor.planted_scores
         return [] if planted is None else planted.matches(self.text)
 
     def gradient_times_input(self, columns: Sequence[int]) -> Floats | None:
@@ -171,24 +152,24 @@ class EncodedDocument:
 
         hook = network.backbone.embedding.register_forward_hook(keep)
         # a copy of the document for each label: one pass back gives the gradients of all
-        batches = self.predictor.model.batches([self.text] * len(columns), len(columns))
+        batches = self.predictor.batches([self.text] * len(columns), len(columns))
         copies = move(next(iter(batches)), self.predictor.device)
         try:  # cuDNN goes back through recurrent layers in training mode only
             with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
                 hidden = network.encode(copies)
-                logits = network.selected_logits(hidden, self._labels(columns).T)
+                logits = network.selected_logits(hidden, self.labels(columns).T)
                 (gradient,) = torch.autograd.grad(logits.sum(), embedded_words)
         finally:
             hook.remove()
         return _numpy((gradient * embedded_words[0]).sum(dim=-1).detach())
 
-    def _labels(self, columns: Sequence[int]) -> torch.Tensor:
+    def labels(self, columns: Sequence[int]) -> torch.Tensor:
+        """Return columns as the network takes them, (1, M)."""
         return torch.tensor([list(columns)], device=self.predictor.device)
 
 
 def _numpy(tensor: torch.Tensor) -> Floats:
-    values: Floats = tensor.float().cpu().numpy()
-    return values
+    return tensor.float().cpu().numpy()
 
 
 def label_strengths(
@@ -213,22 +194,25 @@ def _measures(
     encoded: EncodedDocument, words: Words, columns: Sequence[int], orders: Collection[str]
 ) -> tuple[dict[str, Floats], Floats, Floats]:
     """Return order -> (M, W), bias and elsewhere (M,); one more measure of words is one more entry here."""
-    network, planted = encoded.predictor.network, encoded.predictor.model.planted_scores
+    predictor, labels = encoded.predictor, encoded.labels(columns)
+    network, planted = predictor.network, predictor.planted_scores
     measures: dict[str, Floats] = {}
     bias = elsewhere = np.zeros(len(columns), dtype=np.float32)
-    if CONTRIBUTION in orders and (parts := encoded.contributions(columns)) is not None:
-        measures[CONTRIBUTION], elsewhere = words.summed(parts[0])
-        bias = parts[1]
+    with torch.inference_mode():
+        added = network.contributions(encoded.hidden, labels) if CONTRIBUTION in orders else None
+        parts = network.attention_parts(encoded.hidden, labels) if set(PARTS) & set(orders) else {}
+    if added is not None:
+        measures[CONTRIBUTION], elsewhere = words.summed(_numpy(added[0][0]))
+        bias = _numpy(added[1][0])
     if ATTENTION in orders:
         measures[ATTENTION], _ = words.summed(encoded.attention(columns))
-    if set(PARTS) & set(orders):
-        measures |= {name: words.summed(part)[0] for name, part in encoded.attention_parts(columns).items()}
+    measures |= {name: words.summed(_numpy(part[0]))[0] for name, part in parts.items()}
     if WITHOUT_PRIOR in orders and network.has_prior:
         measures[WITHOUT_PRIOR], _ = words.summed(encoded.attention(columns, with_prior=False))
     if GRADIENT in orders and (gradient := encoded.gradient_times_input(columns)) is not None:
         measures[GRADIENT], _ = words.summed(gradient)
-    if MIG in orders and (relevance := encoded.relevance(columns)) is not None:
-        measures[MIG] = words.highest(relevance)
+    if MIG in orders and predictor.relevance is not None:
+        measures[MIG] = words.highest(predictor.relevance[list(columns)].toarray()[:, encoded.ids].astype(np.float32))
     if LINEAR in orders and planted is not None:
         measures[LINEAR] = linear_strengths(planted.linear, encoded.text, words.spans, columns)
     if PHRASES in orders and planted is not None and planted.phrases is not None:
@@ -269,8 +253,7 @@ def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Seq
     shares = 1 / np.bincount(terms, minlength=1)[terms] if terms else np.empty(0)
     at_word = sp.csr_array((shares, (terms, places)), shape=(len(vocabulary), len(words)))
     adds = sp.csr_array(linear.weights[list(columns)].multiply(linear.features([text])))  # (M, V)
-    strengths: Floats = (adds @ at_word).toarray().astype(np.float32)
-    return strengths
+    return (adds @ at_word).toarray().astype(np.float32)
 
 
 def phrase_strengths(matches: Iterable[Match], words: Places, columns: Sequence[int]) -> Floats:

@@ -86,14 +86,10 @@ class PlantedScores:
         rarity = label_rarity(labels.sum(axis=0))
         return cls(LinearModel.fit(texts, labels, options), rarity, sentences=sentences)
 
-    def scores(self, texts: Sequence[str], evidence: Floats | None = None) -> Floats:
-        """Return what is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0.
-
-        ``evidence`` holds the :meth:`evidence_scores` of the texts, where they are known.
-        """
+    def scores(self, texts: Sequence[str]) -> Floats:
+        """Return what is added at γ = 1, (B, L); the linear part is about 1 for a label that is present, else 0."""
         linear = self.linear_scores_of(self.linear.features(texts))
-        added = self.evidence_scores(texts) if evidence is None else evidence
-        return np.float32(self.linear_weight) * linear + added
+        return np.float32(self.linear_weight) * linear + self.evidence_scores(texts)
 
     @property
     def looked_up(self) -> bool:

@@ -33,15 +33,6 @@ def processor_features() -> list[str]:
     return [name for flag, name in FLAGS.items() if flag in flags]
 
 
-def bf16_is_slow() -> bool:
-    """Tell whether this is an x86 processor that has no instructions for bf16 products.
-
-    It is false where nothing is known.
-    """
-    flags = _field("flags").split()
-    return bool(flags) and not any("bf16" in flag for flag in flags)
-
-
 def free_and_total_memory() -> tuple[int, int]:
     """Return the bytes of main memory that a program can still have, and those of the machine.
 

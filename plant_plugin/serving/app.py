@@ -135,7 +135,7 @@ def _add_state(app: FastAPI, predictor: Predictor, secured: list[Depends]) -> No
         return Health(
             status="ok",
             version=version("plant-plugin"),
-            model=predictor.model.content["model_name"],
+            model=predictor.content["model_name"],
             labels=len(predictor.labels),
             thresholds=list(predictor.thresholds),
         )

@@ -18,13 +18,12 @@ from plant_plugin.networks.construct import construct, word_width
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.mutual_information import Relevance
-from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.record import Further
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import device_of, first_before_others, in_first
+from plant_plugin.training.devices import device_of, first_before_others
 from plant_plugin.training.further import folder_before, load_grown
-from plant_plugin.training.inputs import Inputs, Shortlists, mark_tokens
-from plant_plugin.training.prepare import Encoded, planted_relevance, prepare
+from plant_plugin.training.inputs import Encoded, Inputs, Shortlists, mark_tokens, planted_relevance, prepare
+from plant_plugin.training.scoring import Scoring
 from plant_plugin.training.shortlist import shortlists_of
 
 
@@ -34,7 +33,11 @@ def build_network(documents: Encoded, settings: Settings, further: Further | Non
     name, options = _network_of(settings)
     vectors = None
     if isinstance(documents.tokens, WordTokens):
-        file, seed = _vectors_file(settings.embed_file, settings.embed_cache_dir), settings.seed or 0
+        file, seed = Path(settings.embed_file) if settings.embed_file else None, settings.seed or 0
+        if file is not None and not file.is_file():
+            from plant_plugin.host.vocabulary import vectors_file  # imports LibMultiLabel, seconds
+
+            file = vectors_file(str(settings.embed_file), settings.embed_cache_dir)
         normalize, dim = settings.normalize_embed, word_width(name, options)
         vectors = embedding_matrix(documents.tokens, file, normalize=normalize, seed=seed, dim=dim)
     with made_on(device_of(settings.cpu)):
@@ -59,15 +62,6 @@ def plant_relevance(
     return relevance
 
 
-def _vectors_file(named: str | None, cache: str | None) -> Path | None:
-    """Return the file of the word vectors, downloaded if need be; None: they are drawn at random."""
-    if not named or Path(named).is_file():
-        return Path(named) if named else None
-    from plant_plugin.host.vocabulary import vectors_file  # imports LibMultiLabel, seconds
-
-    return vectors_file(named, cache)
-
-
 def _network_of(settings: Settings) -> tuple[str, Keys]:
     """Return name and options of the network that the strategy trains."""
     if settings.strategy == PLANTED_SCORES:
@@ -82,8 +76,8 @@ def _folder_of(named: str) -> Path:
 
 
 @first_before_others()
-def load(settings: Settings, run: Run) -> tuple[PlantableNetwork, Inputs, PlantedScores | None, dict[str, float]]:
-    """Read a trained network, the documents to test under its own labels and words, planted scores and thresholds.
+def load(settings: Settings, run: Run) -> tuple[Scoring, dict[str, float]]:
+    """Read a trained network with the documents to test under its own labels and words, and its thresholds.
 
     Raises:
         CheckpointError: The folder is no model, or of another network than the configuration names.
@@ -112,29 +106,23 @@ def load(settings: Settings, run: Run) -> tuple[PlantableNetwork, Inputs, Plante
     if (planted is not None) != (settings.planted_scores.model != "none"):
         has = "" if planted is not None else "no "
         run.log(f"the model has {has}planted scores, whatever the configuration says")
-    return model.network, Inputs(documents, marks=marks, shortlists=shortlists), planted, model.thresholds
+    inputs = Inputs(documents, marks=marks, shortlists=shortlists)
+    return Scoring(model.network, inputs, planted, settings, run), model.thresholds
 
 
-@in_first
-def save(
-    run: Run,
-    network: PlantableNetwork,
-    inputs: Inputs,
-    planted: PlantedScores | None,
-    thresholds: Mapping[str, float],
-    settings: Settings,
-) -> None:
+def save(scoring: Scoring, thresholds: Mapping[str, float]) -> None:
     """Write the model folder, with the names of labels where these are beside the training file."""
+    inputs, settings = scoring.inputs, scoring.settings
     documents = inputs.documents
     save_model(
-        run.folder,
-        network,
+        scoring.run.folder,
+        scoring.network,
         documents.tokens,
         documents.corpus.label_names,
         thresholds,
-        hashes={**documents.hashes, "config": run.config_hash},
+        hashes={**documents.hashes, "config": scoring.run.config_hash},
         max_seq_length=settings.max_seq_length,
-        planted_scores=planted,
+        planted_scores=scoring.planted,
         phrase_prior=settings.evidence.prior if inputs.marks else 0,
         shortlist=inputs.shortlists.length,
         label_names=names_beside(settings.training_file),

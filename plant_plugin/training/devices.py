@@ -8,7 +8,6 @@ how many. What they send each other is pickled, but only between the processes o
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import queue
 import sys
@@ -16,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
@@ -28,7 +27,6 @@ from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.machine import usable_cores
 
 T = TypeVar("T")
-P = ParamSpec("P")
 
 PATIENCE = timedelta(hours=12)  # the others wait while the first computes the relevance and fits planted scores
 GRACE = 60.0  # seconds between the end of one process and the end of all; a busy machine needs some to notice it
@@ -75,16 +73,6 @@ def at_first(value: T | None) -> list[T]:
         everyone = [None] * count() if is_first() else []
         dist.gather_object(value, everyone or None)
     return [each for each in everyone if each is not None]
-
-
-def in_first(step: Callable[P, T | None]) -> Callable[P, T | None]:
-    """Let the first process only do a step; the others skip it, with None."""
-
-    @functools.wraps(step)
-    def done(*arguments: P.args, **options: P.kwargs) -> T | None:
-        return step(*arguments, **options) if is_first() else None
-
-    return done
 
 
 @contextlib.contextmanager
@@ -162,8 +150,6 @@ def _check(devices: int, cpu: bool) -> None:
     if devices > there:
         what = f"{devices} are asked for, {there} {'GPUs' if cuda else 'processor cores'} are there"
         raise ConfigError(what, where="devices", fix=f"use --devices {there} or fewer")
-    if not dist.is_available():
-        raise ConfigError("this PyTorch is built without torch.distributed", where="devices", fix="use --devices 1")
 
 
 def _launched() -> bool:

@@ -41,7 +41,7 @@ from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.prepare.marked.marked import Marked, write_sets
 from plant_plugin.report.logs import logged_config
 from plant_plugin.report.record import FIRST_PASS, FURTHER, Further, read_further
-from plant_plugin.training.prepare import Encoded
+from plant_plugin.training.inputs import Encoded
 
 DOCUMENTS = "documents"  # folder in a run's own: what it was trained on, which the next training reads too
 LABELS = "labels.txt"  # beside them
@@ -72,14 +72,21 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     content = read_content(folder, trust_code=True)  # imports nothing
     keys = _keys_of(folder)
     before = load_config(None, keys)
-    old, new = _corpus(folder, before), _new_documents(file, before)
-    lessons = _Lessons.of(new, old, read_further(folder))
-    keys |= _schedule(before, again=read_further(folder) is not None)
+    old, new, earlier = _corpus(folder, before), _new_documents(file, before), read_further(folder)
+    new_rows, old_rows = _rows(new, old.train)
+    # Of the documents before, those at the head that its network has not read either.
+    unread = earlier["new"] + earlier["waiting"] if earlier is not None and few_are_new(earlier) else 0
+    waiting = sum(row < unread for row in old_rows)
+    keys |= {"strategy": "end_to_end", "stage2.epochs": EPOCHS}
+    if before.strategy == PLANTED_SCORES:
+        keys["strategy"] = PLANTED_SCORES
+    if earlier is None:  # else the rate is low
+        keys["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
     config = load_config(None, {**keys, **flags})
     trained = content["model_name"], content["network_config"]
     if config.strategy != PLANTED_SCORES and trained != (config.model_name, config.network_config):
         raise _another(folder)
-    sets = {"train": [*_marked(new, lessons.new_rows), *_marked(old.train, lessons.old_rows)]}
+    sets = {"train": [*_marked(new, new_rows), *_marked(old.train, old_rows)]}
     if old.val is None:  # none, or merged
         keys |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
     elif config.val_file is None or not _read_as_text(config.val_file, before):  # drawn from the training file
@@ -87,9 +94,8 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     run_folder = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
     with private_files():
         files = _written(run_folder / DOCUMENTS, sets, {*read_labels(folder)[0]}, config, before)
-    reads = not lessons.few or "stage2.epochs" in flags
-    counts = {"new": len(lessons.new_rows), "waiting": lessons.waiting}
-    write_json(run_folder / FURTHER, {"folder": str(folder), **counts, "reads": reads})
+    reads = len(new_rows) + waiting > len(old_rows) - waiting or "stage2.epochs" in flags
+    write_json(run_folder / FURTHER, {"folder": str(folder), "new": len(new_rows), "waiting": waiting, "reads": reads})
     return dataclasses.replace(load_config(None, {**keys, **flags, **files}), checkpoint_dir=run_folder)
 
 
@@ -116,36 +122,6 @@ def _new_documents(file: Path, before: Config) -> Split:
         data_format="txt", evidence=evidence,
     )  # fmt: skip
     return load_corpus(only_these).train
-
-
-@dataclasses.dataclass(frozen=True)
-class _Lessons:
-    """The documents of a training that follows another."""
-
-    new_rows: list[int]  # of the new file
-    old_rows: list[int]  # of the training documents before, without those whose place new ones take
-    waiting: int  # of the old ones, at their head: the network has not read them either
-
-    @classmethod
-    def of(cls, new: Split, old: Corpus, further: Further | None) -> _Lessons:
-        """Compare new documents with those that the run before was trained on."""
-        new_rows, old_rows = _rows(new, old.train)
-        unread = further["new"] + further["waiting"] if further is not None and few_are_new(further) else 0
-        return cls(new_rows, old_rows, sum(row < unread for row in old_rows))
-
-    @property
-    def few(self) -> bool:
-        """Tell whether the network has read more documents than it has not."""
-        return len(self.new_rows) + self.waiting <= len(self.old_rows) - self.waiting
-
-
-def _schedule(before: Config, *, again: bool) -> Keys:
-    """Return keys of how long and how fast the network is trained further; ``again``: it was so before."""
-    strategy = PLANTED_SCORES if before.strategy == PLANTED_SCORES else "end_to_end"
-    keys: Keys = {"strategy": strategy, "stage2.epochs": EPOCHS}
-    if not again:  # else it is low
-        keys["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
-    return keys
 
 
 def _written(folder: Path, sets: dict[str, list[Marked]], known: set[str], config: Config, before: Config) -> Keys:

@@ -29,9 +29,17 @@ from plant_plugin.report.record import note_cost, note_of_stage, read_run_record
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import count, device_of, from_first, is_first, machines, same_weights
 from plant_plugin.training.guards import out_of_memory
-from plant_plugin.training.resume import interrupted, listen, stopped
+from plant_plugin.training.resume import (
+    PATTERN,
+    STATE_KEY,
+    StateContent,
+    interrupted,
+    is_whole,
+    listen,
+    read_state,
+    stopped,
+)
 from plant_plugin.training.stage import StageModule, precision_of, so_many
-from plant_plugin.training.states import PATTERN, STATE_KEY, StateContent, is_whole, read_state
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +75,7 @@ def train_stage(module: StageModule, run: Run) -> None:
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # its advertisements and remarks on limits of 1.0
     module.run = run
     resumed = bool(module.settings.resume)
-    while not _fitted(module, run, resumed=resumed):
+    while not _fitted(module, resumed=resumed):
         resumed = True
     if run.stop_asked:
         raise stopped(run)
@@ -81,16 +89,16 @@ def train_stage(module: StageModule, run: Run) -> None:
     same_weights(module.network)
 
 
-def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
+def _fitted(module: StageModule, *, resumed: bool) -> bool:
     """Train until the stage has ended; false where memory ran out and the next try needs less of it."""
     module.on_train_end()  # a try that memory ended left layers frozen, which the optimiser would not know
     module.train()  # pretrained models come in evaluation mode, without dropout, and Lightning leaves them so
     module.guard.forget()
-    keep_state = KeepState(module, run)
+    run, keep_state = module.run, KeepState(module)
     newest = from_first(lambda: newest_state(keep_state.folder, run.config_hash)) if resumed else None
     path, state = (None, None) if newest is None else newest
     if is_first():
-        shorten_log(run.log_path, dict.fromkeys(module.logs, 0) if state is None else state["log_lengths"])
+        shorten_log(run.log_path, {module.log_name: 0} if state is None else state["log_lengths"])
         run.metrics.go_on(module.stage, 0 if state is None else state["step"])
         if state is not None and run.metrics.size() < state.get("metrics_size", 0):
             logger.warning("%s is torn: some of its numbers are lost. The run does not need them.", run.metrics.path)
@@ -102,7 +110,7 @@ def _fitted(module: StageModule, run: Run, *, resumed: bool) -> bool:
     with warnings.catch_warnings(), run.stopping_by_itself():
         for message in BESIDE_THE_POINT:
             warnings.filterwarnings("ignore", message=message)
-        trainer = _trainer(module, run, keep_state)
+        trainer = _trainer(module, keep_state)
         try:
             trainer.fit(module, ckpt_path=path and str(path), weights_only=True)
         except SystemExit as stop:  # how Lightning ends after Ctrl-C
@@ -140,9 +148,9 @@ def _lighten(module: StageModule) -> str | None:
     return f"each batch is computed in {module.pieces} pieces whose gradients add up"
 
 
-def _trainer(module: StageModule, run: Run, keep_state: KeepState) -> L.Trainer:
+def _trainer(module: StageModule, keep_state: KeepState) -> L.Trainer:
     """Return a Lightning trainer that keeps the best weights by ``module.monitor`` and the state to resume from."""
-    settings, callbacks = module.settings, list[Callback]()
+    settings, run, callbacks = module.settings, module.run, list[Callback]()
     strategy: Strategy | str = "auto"
     if count() > 1:
         # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
@@ -206,8 +214,8 @@ class KeepState(Checkpoint):
 
     has_ended = False
 
-    def __init__(self, module: StageModule, run: Run) -> None:
-        self.module, self.run, self.folder = module, run, run.folder / module.stage
+    def __init__(self, module: StageModule) -> None:
+        self.module, self.run, self.folder = module, module.run, module.run.folder / module.stage
         self._steps, self._seconds = parse_interval(module.settings.checkpoint_every)
         self._last = time.monotonic()
 
@@ -254,7 +262,7 @@ class KeepState(Checkpoint):
             "has_ended": trainer.should_stop,
             "skipped": module.guard.skipped,
             "pieces": module.pieces,
-            "log_lengths": {split: len(evaluations(logs, split)) for split in module.logs},
+            "log_lengths": {module.log_name: len(evaluations(logs, module.log_name))},
             "logs": without_config(logs),
             "has_best": (self.folder / BEST).is_file(),
         }

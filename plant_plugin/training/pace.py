@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -25,9 +24,8 @@ from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.report.run import Run
 from plant_plugin.training.build import build_network, plant_relevance
 from plant_plugin.training.devices import device_of
-from plant_plugin.training.inputs import Inputs, Shortlists
-from plant_plugin.training.memory import limited_memory
-from plant_plugin.training.prepare import Encoded, prepare
+from plant_plugin.training.guards import limited_memory
+from plant_plugin.training.inputs import Encoded, Inputs, Shortlists, Small, prepare
 from plant_plugin.training.rows import clip_norm
 from plant_plugin.training.stage import StageModule, precision_of
 from plant_plugin.training.stage1 import run_stage1
@@ -108,7 +106,7 @@ def _draw_shortlists(documents: Encoded, settings: Settings) -> Shortlists:
     return Shortlists({name: draw_labels(length, documents.num_labels, int(size)) for name, length in lengths.items()})
 
 
-def draw_labels(documents: int, labels: int, size: int) -> npt.NDArray[np.int32]:
+def draw_labels(documents: int, labels: int, size: int) -> Small:
     """Draw a shortlist of labels for each document, ascending, (N, S)."""
     size = min(size, labels)
     part = labels // size  # one label of each, so that they ascend

@@ -32,13 +32,11 @@ from plant_plugin.training.build import build_network, load, plant_relevance, sa
 from plant_plugin.training.devices import device_of, first_before_others, from_first, is_first, together
 from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import few_are_new, folder_before
-from plant_plugin.training.inputs import Inputs, mark_tokens, rows_read_again
+from plant_plugin.training.guards import limited_memory
+from plant_plugin.training.inputs import Encoded, Inputs, mark_tokens, prepare, rows_read_again
 from plant_plugin.training.loggers import logger_of
-from plant_plugin.training.memory import limited_memory
-from plant_plugin.training.prepare import Encoded, prepare
-from plant_plugin.training.scoring import Scoring, tune_thresholds, validation_logits
+from plant_plugin.training.scoring import Scoring, network_logits, tune_thresholds, validation_logits
 from plant_plugin.training.shortlist import propose
-from plant_plugin.training.stage import warn_of_slow_bf16
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
 from plant_plugin.training.weights import fit_phrases, fit_scores, weigh
@@ -115,22 +113,19 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     scoring = Scoring(network, inputs, scores, config, run, validation)
     if thresholds is None:
         scoring, thresholds = tune_thresholds(scoring)
-    save(run, network, inputs, scoring.planted, thresholds, config)
+    if is_first():
+        save(scoring, thresholds)
     return test(scoring, thresholds)
-
-
-def test_again(config: Config, run: Run) -> Result:
-    """``eval: true``: test a trained model."""
-    network, inputs, planted, thresholds = load(config, run)
-    return test(Scoring(network, inputs, planted, config, run), thresholds)
 
 
 def test(scoring: Scoring, thresholds: dict[str, float]) -> Result:
     """Score the test documents and write ``result.json``, in the first process."""
+    inputs, run = scoring.inputs, scoring.run
     if not is_first():
-        scoring.assist()
+        if "test" in inputs.documents.arrays and run.tests:
+            for _ in network_logits(scoring.network, inputs, "test", scoring.settings):  # this process's part of it
+                pass
         return {}
-    run = scoring.run
     write_log_config(run.log_path, run.logged_config)
     shorten_log(run.log_path, {"test": 0})  # of a run that was killed after its test
     run.metrics.go_on("test", 0)
@@ -185,8 +180,7 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
             stack.enter_context(resume.full_disk_resumes(run))
         if is_first():
             run.metrics = stack.enter_context(contextlib.closing(MetricLog(run.folder, logger_of(config, run.folder))))
-            warn_of_slow_bf16(config.precision, device_of(config.cpu))
-        if not config.eval and from_first(lambda: resume.has_ended(run, run.config_hash, resumed=bool(config.resume))):
+        if not config.eval and from_first(lambda: resume.has_ended(run, resumed=bool(config.resume))):
             run.log("this run has ended before; these are its results")
             path = run.folder / "result.json"
             return read_result(path) if is_first() and path.is_file() else {}
@@ -195,7 +189,7 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
         stack.enter_context(limited_memory(run, limited=device_of(config.cpu).type == "cpu"))
         L.seed_everything(config.seed or 0, workers=True, verbose=False)
         if config.eval:
-            return test_again(config, run)
+            return test(*load(config, run))
         if config.stage2.epochs == 0 or few_are_new(run.further):
             stages = {name: stage for name, stage in stages.items() if name != "stage2"}
         result = train(config, run, stages, thresholds)

@@ -20,7 +20,6 @@ from tqdm import tqdm
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import move
 from plant_plugin.evaluation.ranking import best_scored
-from plant_plugin.model.trained import with_planted
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.logs import append_log
@@ -29,8 +28,10 @@ from plant_plugin.report.record import skipped_steps
 from plant_plugin.report.result import Scored, device_name, note_thresholds, tune_on_validation, write_predictions
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, count, device_of, is_first, rank
-from plant_plugin.training.inputs import Floats, Inputs, Logits, Places, ScoreBatch
+from plant_plugin.training.inputs import Floats, Inputs, Logits, Places
 from plant_plugin.training.stage import so_many
+
+ScoreBatch = tuple[Floats | sparse.csr_array, sparse.csr_array, Places]  # logits and truth (B, L), document numbers
 
 
 def network_logits(network: PlantableNetwork, inputs: Inputs, split: str, settings: Settings) -> Iterator[Logits]:
@@ -102,25 +103,21 @@ class Scoring:
             planted_scores={} if planted is None else planted.chosen,
         )
 
-    def assist(self) -> None:
-        """Score this process's part of the test split, which the first one evaluates."""
-        if "test" in self.inputs.documents.arrays and self.run.tests:
-            for _ in network_logits(self.network, self.inputs, "test", self.settings):
-                pass
-
     def _summed(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
-        """Yield the sum of the network's logits and the planted scores, with truth and document numbers."""
-        summed = ((self._sum(split, logits, documents), documents) for logits, documents in batches)
-        return self.inputs.with_truth(split, summed)
+        """Yield the sum of the network's logits and the planted scores, with truth and document numbers.
 
-    def _sum(self, split: str, logits: Floats, documents: Places) -> Floats:
-        planted, listed, summed = self.planted, self.inputs.shortlists.scores, np.array(logits)
-        if planted is None or not planted.weight:
-            return summed
-        if split in listed:
-            planted.add_scores(summed, listed[split][documents])
-            return summed
-        return with_planted(summed, planted, self.inputs.documents.texts(split, documents))
+        Logits are sparse where nothing outside the shortlist is scored.
+        """
+        inputs, planted, listed = self.inputs, self.planted, self.inputs.shortlists.scores.get(split)
+        for logits, documents in batches:
+            summed = np.array(logits)
+            if planted is not None and planted.weight:
+                if listed is None:
+                    added = planted.scores(inputs.documents.texts(split, documents))
+                else:
+                    added = listed[documents]
+                planted.add_scores(summed, added)
+            yield inputs.placed(split, documents, summed), inputs.documents.labels[split][documents], documents
 
     def _validated(self) -> Iterator[tuple[Floats | sparse.csr_array, sparse.csr_array]]:
         return ((logits, truth) for logits, truth, _ in self._summed("val", self.validation))

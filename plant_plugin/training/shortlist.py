@@ -23,8 +23,7 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import from_first
-from plant_plugin.training.inputs import Inputs, Logits, Shortlists
-from plant_plugin.training.prepare import Encoded
+from plant_plugin.training.inputs import Encoded, Inputs, Logits, Shortlists
 from plant_plugin.training.weights import blocks, weigh
 
 ENOUGH = 0.01  # recall that ``auto`` gives away, of that of the largest size
@@ -40,7 +39,12 @@ def propose(
     with run.phase("shortlist"):
         options = replace(settings.planted_scores, weight=None)
         without_network = replace(settings, strategy=PLANTED_SCORES, planted_scores=options)
-        planted = weigh(planted, Inputs(documents), _nothing(documents), without_network, run)
+        nothing = list[Logits]()  # validation documents with logits of 0, as they are without a network
+        if "val" in documents.labels:
+            number, labels = documents.labels["val"].shape
+            places = (np.arange(number)[rows] for rows in blocks(number, labels))
+            nothing = [(np.broadcast_to(np.float32(0), (len(rows), labels)), rows) for rows in places]
+        planted = weigh(planted, Inputs(documents), nothing, without_network, run)
 
         def listed() -> Shortlists:
             assert planted is not None  # rules.py
@@ -63,15 +67,6 @@ def shortlists_of(planted: PlantedScores, documents: Encoded, size: int) -> Shor
             if planted.looked_up and split is not documents.training:
                 scores[split.name] = top.data.reshape(shape)
     return Shortlists(labels, scores)
-
-
-def _nothing(documents: Encoded) -> list[Logits]:
-    """Return validation documents with logits of 0, as they are without a network."""
-    if "val" not in documents.labels:
-        return []
-    number, labels = documents.labels["val"].shape
-    places = (np.arange(number)[rows] for rows in blocks(number, labels))
-    return [(np.broadcast_to(np.float32(0), (len(rows), labels)), rows) for rows in places]
 
 
 def _size(documents: Encoded, planted: PlantedScores, configured: int | str, run: Run) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import random
 from collections.abc import Callable, Mapping
@@ -24,14 +23,11 @@ from plant_plugin.networks.losses import hard_negatives
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
 from plant_plugin.report.logs import append_log
-from plant_plugin.report.machine import bf16_is_slow
 from plant_plugin.report.metric_log import Place
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import count, device_of, is_first, rank
 from plant_plugin.training.guards import StepGuard, in_pieces
 from plant_plugin.training.rows import RowAdam, RowAdamW, clip_norm
-
-logger = logging.getLogger(__name__)
 
 Precision = Literal["32-true", "bf16-mixed", "16-mixed"]  # as Lightning names them
 
@@ -43,14 +39,13 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
 }
 TOUCHED: dict[str, Callable[..., Optimizer]] = {"adam": RowAdam, "adamw": RowAdamW}
 CYCLES = {"slanted_triangular": (0.1, 1 / 32), "one_cycle": (0.25, 1 / 25)}  # share that climbs, and from what
-FUSED = ("adam", "adamw")  # have a compiled step on CPUs
 
 
 class StageModule(L.LightningModule):
     """One stage of training a network in place; the stages differ in their loss and in what they watch."""
 
     stage: str
-    logs: tuple[str, ...]  # the lists of `logs.json` that the stage writes
+    log_name: str  # the list of `logs.json` that the stage writes
     run: Run  # its folder receives numbers and states
     monitor: str  # the validation metric that chooses the best weights; `Loss` is minimised, all else maximised
     stop_on: str  # that of the early stopping
@@ -65,7 +60,7 @@ class StageModule(L.LightningModule):
         self.epochs, self.batch_size = options.epochs or settings.epochs, train.batch_size
         self.patience = settings.patience if options.patience is None else options.patience
         self.train_batches, self.val_batches = train, val
-        self.guard = StepGuard(self.stage, lambda documents: [])
+        self.guard = StepGuard(self.stage)
         self.pieces = 1  # parts of a batch that are computed one after the other, see training/guards.py
         self._rest: list[tuple[float, dict[str, Tensor]]] = []
         self.resumed_at = (0, 0)  # epoch and batch that a resumed stage starts with
@@ -80,7 +75,7 @@ class StageModule(L.LightningModule):
         """Write what validation found to Lightning, ``logs.json``, ``metrics.csv`` and the screen."""
         self.log_dict(metrics, prog_bar=True)
         if is_first():
-            append_log(self.run.log_path, self.logs[0], metrics)
+            append_log(self.run.log_path, self.log_name, metrics)
         self.keep("val", metrics)
         shown = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         self.run.log(f"{self.stage} epoch {self.current_epoch + 1}/{self.epochs}: {shown}")
@@ -126,11 +121,11 @@ class StageModule(L.LightningModule):
 
     def state_dict(self, *args: object, **kwargs: object) -> dict[str, Tensor]:  # type: ignore[override]
         """Return what Lightning's checkpoints hold: the trained tensors, never a quantised language model."""
-        return {f"network.{name}": tensor for name, tensor in trained_state(self.network).items()}
+        return trained_state(self.network)
 
     def load_state_dict(self, state_dict: Mapping[str, Tensor], strict: bool = True, assign: bool = False) -> None:
         """Load what :meth:`state_dict` gave."""
-        load_trained_state(self.network, {name.removeprefix("network."): value for name, value in state_dict.items()})
+        load_trained_state(self.network, state_dict)
 
     def train_dataloader(self) -> Batches:
         """Return the batches of this epoch; Lightning asks each epoch, so that a resumed run sees the same order."""
@@ -200,7 +195,7 @@ class StageModule(L.LightningModule):
         loss = self.training_loss(piece)
         if "surplus" in piece:
             loss = loss * 0
-        self.guard.saw(piece["document"], loss.detach())
+        self.guard.saw(loss.detach())
         return loss
 
     def backward(self, loss: Tensor, *args: object, **kwargs: object) -> None:
@@ -249,8 +244,9 @@ class StageModule(L.LightningModule):
                 groups.append({"name": called, "params": part, "lr": learning_rate * times})
         kind = settings.optimizer
         extra: dict[str, float] = {"momentum": settings.momentum} if kind == "sgd" else {}
-        if kind in FUSED and device_of(settings.cpu).type == "cpu":
-            extra["fused"] = True  # one pass over each tensor; on a GPU it would unscale fp16 gradients by itself
+        if kind in TOUCHED and device_of(settings.cpu).type == "cpu":
+            # These have a compiled step, one pass over each tensor; on a GPU it would unscale fp16 gradients by itself.
+            extra["fused"] = True
         touched = settings.shortlist.rows == "touched"
         for head in self.network.modules():
             if isinstance(head, LabelAttentionHead):
@@ -304,14 +300,6 @@ def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[
         return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - climb) / max(1, steps - climb))))
 
     return factor
-
-
-def warn_of_slow_bf16(precision: str, device: torch.device) -> None:
-    """Warn where bf16 is asked of a processor that has no instructions for it."""
-    if precision == "bf16" and device.type == "cpu" and bf16_is_slow():
-        logger.warning(
-            "precision: bf16 is slower than 32 here, up to thirty times: the processor has neither AVX-512 bf16 nor AMX"
-        )
 
 
 def precision_of(chosen: str, device: torch.device) -> Precision:

@@ -6,7 +6,7 @@ head · **M** labels chosen for a document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -15,14 +15,13 @@ from torch import Tensor, nn
 from plant_plugin.config import registry
 from plant_plugin.config.options import Stage1Options
 from plant_plugin.config.sections import Settings
-from plant_plugin.data.batches import move
 from plant_plugin.networks.losses import attention_ndcg
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, from_first, same_weights
 from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.loop import train_stage
-from plant_plugin.training.stage import Candidates, StageModule, place_of, so_many
+from plant_plugin.training.stage import Candidates, StageModule, place_of
 
 VALIDATION_SEED = 20_240_229  # the same labels are drawn at every validation, so that epochs can be compared
 
@@ -31,7 +30,7 @@ class Stage1(StageModule):
     """Train the encoder and the planted part of the head; watches nDCG@K of the attention on validation documents."""
 
     stage = "stage1"
-    logs = ("stage1",)
+    log_name = "stage1"
     options: Stage1Options
 
     def trained_groups(self) -> dict[str, list[nn.Parameter]]:
@@ -45,19 +44,6 @@ class Stage1(StageModule):
         relevance = relevance_of(self.network, batch, labels)
         losses = attention_loss(self.network, hidden, labels, relevance, self.options)
         return (losses * chosen).sum(dim=1).mean()
-
-    def on_train_start(self) -> None:
-        """Say where the first epoch starts from, between attention of chance and that of the relevance itself."""
-        if self.val_batches is None or self.global_step:  # a resumed stage has begun
-            return
-        self.on_validation_epoch_start()
-        self.network.eval()
-        places = range(so_many(self.settings.limit_val_batches, len(self.val_batches)))
-        with torch.inference_mode():
-            for place, batch in zip(places, self.val_batches, strict=False):
-                self.validation_step(move(batch, self.device), place)
-        self.network.train()
-        self.run.log(f"stage1 starts from {self.monitor} {_mean(self._values):.4f}; the relevance itself has 1")
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last epoch's values."""
@@ -74,8 +60,10 @@ class Stage1(StageModule):
             self._values.append(values[chosen].cpu())
 
     def on_validation_epoch_end(self) -> None:
-        """Log the mean over (document, label) pairs that have anything to rank."""
-        self.keep_epoch({self.monitor: _mean(self._values)})
+        """Log the mean over the (document, label) pairs of all processes that have anything to rank; else 0."""
+        of_all = [part for process in at_first(self._values) for part in process]
+        mean = from_first(lambda: float(torch.cat(of_all).nanmean().nan_to_num()) if of_all else 0.0)
+        self.keep_epoch({self.monitor: mean})
 
 
 def relevance_of(network: PlantableNetwork, batch: dict[str, Tensor], labels: Tensor) -> Tensor:
@@ -84,12 +72,6 @@ def relevance_of(network: PlantableNetwork, batch: dict[str, Tensor], labels: Te
     if prior is None:
         raise RuntimeError("stage 1 needs a planted relevance")
     return prior.of_labels(labels)
-
-
-def _mean(values: Sequence[Tensor]) -> float:
-    """Return the mean over the pairs of all processes that have anything to rank; 0 where none has."""
-    of_all = [part for process in at_first(values) for part in process]
-    return from_first(lambda: float(torch.cat(of_all).nanmean().nan_to_num()) if of_all else 0.0)
 
 
 def choose_labels(
@@ -139,5 +121,4 @@ def run_stage1(network: PlantableNetwork, inputs: Inputs, settings: Settings, ru
     size = settings.stage1.batch_size or settings.batch_size
     module = Stage1(network, settings.stage1, settings, *inputs.stage_batches(size, settings))
     module.monitor = module.stop_on = f"attention-nDCG@{settings.stage1.k}"
-    module.guard.hashes = inputs.documents.text_hashes
     train_stage(module, run)

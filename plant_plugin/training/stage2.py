@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -14,18 +12,16 @@ from plant_plugin.networks.losses import WORTH_SELECTING, reduce_selected
 from plant_plugin.networks.plantable import Hidden, PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, from_first
-from plant_plugin.training.inputs import Inputs
+from plant_plugin.training.inputs import Floats, Inputs, Places
 from plant_plugin.training.loop import train_stage
 from plant_plugin.training.stage import Candidates, StageModule
-
-ScoredBatch = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], float | None]  # logits, documents, loss
 
 
 class Stage2(StageModule):
     """Train the whole network; watches LibMultiLabel's ``monitor_metrics`` on validation documents."""
 
     stage = "stage2"
-    logs = ("val",)
+    log_name = "val"
     options: Stage2Options
     inputs: Inputs
 
@@ -63,20 +59,19 @@ class Stage2(StageModule):
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:
         """Score the labels; the first process gathers the scores, batch by batch in the order of a single process."""
-        for logits, documents, loss in at_first(None if "surplus" in batch else self._scored(batch)):
-            scores, truth = self.inputs.placed("val", documents, logits), self.inputs.documents.labels["val"]
-            self._evaluator.update(scores, truth[documents], documents, loss=loss)
+        for scores, documents, loss in at_first(None if "surplus" in batch else self._scored(batch)):
+            truth = self.inputs.documents.labels["val"][documents]
+            self._evaluator.update(self.inputs.placed("val", documents, scores), truth, documents, loss=loss)
 
-    def _scored(self, batch: dict[str, Tensor]) -> ScoredBatch:
-        hidden = self.network.encode(batch)
+    def _scored(self, batch: dict[str, Tensor]) -> tuple[Floats, Places, float | None]:
+        hidden, loss = self.network.encode(batch), None
         if self.inputs.shortlists.scores:
-            logits = self.network.selected_logits(hidden, batch["shortlist"]).float()
+            logits = self.network.selected_logits(hidden, batch["shortlist"])
         else:
-            logits = self.network.batch_logits(batch, hidden).float()
-        loss = None
+            logits = self.network.batch_logits(batch, hidden)
         if "Loss" in self.settings.monitor_metrics:
             loss = float(self._loss(hidden, Candidates.of(batch, self.network.num_labels)))
-        return logits.cpu().numpy(), batch["document"].cpu().numpy(), loss
+        return logits.float().cpu().numpy(), batch["document"].cpu().numpy(), loss
 
     def on_validation_epoch_end(self) -> None:
         """Log the metrics to Lightning and to ``logs.json``."""
@@ -89,5 +84,4 @@ def run_stage2(network: PlantableNetwork, inputs: Inputs, settings: Settings, ru
     module.rates = settings.stage2
     module.inputs, module.monitor = inputs, settings.val_metric
     module.stop_on = settings.early_stopping_metric or settings.val_metric
-    module.guard.hashes = inputs.documents.text_hashes
     train_stage(module, run)

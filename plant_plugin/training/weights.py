@@ -32,10 +32,9 @@ from plant_plugin.relevance.planted_scores import PlantedScores, read_sentences
 from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.report.record import Further, read_chosen_weights
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import in_first
+from plant_plugin.training.devices import is_first
 from plant_plugin.training.further import few_are_new, folder_before
-from plant_plugin.training.inputs import Floats, Inputs, Logits, Places
-from plant_plugin.training.prepare import Encoded
+from plant_plugin.training.inputs import Encoded, Floats, Inputs, Logits, Places
 
 CACHE_VERSION = 5  # counts up when the solver or what is written changes
 # Tried weights, in units that give the linear scores the spread of the network's logits.
@@ -72,9 +71,8 @@ def fit_phrases(documents: Encoded, settings: Settings, run: Run) -> Phrases | N
         return MinedPhrases.fit(train.texts, documents.document_labels) if settings.evidence.mine else None
 
 
-@in_first
 def fit_scores(documents: Encoded, phrases: Phrases | None, settings: Settings, run: Run) -> PlantedScores | None:
-    """Fit the linear models on the training split; their scores have no weight yet.
+    """Fit the linear models on the training split, in the first process; their scores have no weight yet.
 
     Raises:
         ConfigError: The weight is to be chosen on validation documents and there are none, or there are no names that
@@ -82,7 +80,7 @@ def fit_scores(documents: Encoded, phrases: Phrases | None, settings: Settings, 
         DataError: The configured names are of none of the labels.
     """
     options, labels, counts = settings.planted_scores, documents.corpus.label_names, documents.train_counts
-    if options.model == "none":
+    if options.model == "none" or not is_first():
         return None
     with run.phase("planted_scores"):
         if _configured_weight(settings) is None and "val" not in documents.arrays:
@@ -163,13 +161,13 @@ def _configured_weight(settings: Settings) -> float | None:
     return WITHOUT_NETWORK if weight is None and settings.strategy == PLANTED_SCORES else weight
 
 
-@in_first
 def weigh(
     planted: PlantedScores | None, inputs: Inputs, validation: Sequence[Logits], settings: Settings, run: Run
 ) -> PlantedScores | None:
     """Return planted scores with the weights of their parts: the configured ones, else the best on validation.
 
-    The five weights are chosen in three steps, each by ``val_metric`` on validation documents:
+    Only the first process has any. Its five weights are chosen in three steps, each by ``val_metric`` on validation
+    documents:
 
     1. τ, the adjustment for rare labels, on the linear scores only.
     2. λ of the linear scores and σ of sentences, beside phrases if there are any, without the network.
@@ -199,12 +197,12 @@ def weigh(
         choice = _Choice(replace(planted, weight=0.0), options, inputs, settings)
         choice.choose_adjustment()
         choice.choose_beside_phrases()
-        reached = choice.choose_beside_network(validation)
+        choice.choose_beside_network(validation)
         weighed = choice.planted
         weights = f"weight {weighed.weight:.3g}, adjustment {weighed.adjustment:.3g}, names {weighed.name_weight:.3g}"
         if weighed.phrases is not None:
             weights += f", linear {weighed.linear_weight:.3g}, sentences {weighed.sentence_weight:.3g}"
-        run.log(f"planted scores: {weights}{reached}")
+        run.log(f"planted scores: {weights}")
     return weighed
 
 
@@ -262,20 +260,22 @@ class _Choice:
         linear, sentence = pairs[best]
         self.planted = replace(planted, linear_weight=linear, sentence_weight=sentence)
 
-    def choose_beside_network(self, validation: Sequence[Logits]) -> str:
-        """Choose γ and ν; return in words what the lowest and the best values reach, where any are tried."""
+    def choose_beside_network(self, validation: Sequence[Logits]) -> None:
+        """Choose γ and ν."""
         documents, options = self.inputs.documents, self.options
         counts = documents.train_counts
         assert counts is not None  # a training split was read
         name_weights = (0.0,) if self.planted.names is None else NAME_WEIGHTS
         few = (self.inputs.shortlists.length or len(counts)) < len(counts)
         shares = (*SHARES, *MORE_SHARES) if few else SHARES
-        unit = self._unit(*validation[0]) if options.weight is None and validation else 0.0
+        unit = 0.0  # the γ that gives the planted scores of a batch the spread of the network's logits
+        if options.weight is None and validation:
+            logits, numbers = validation[0]
+            unit = (float(logits.std()) or 1.0) / (float(self._scores(numbers)[0].std()) or 1.0)
         weights = self._tried("weight", [share * unit for share in shares])
-        pairs, best, reached = list(itertools.product(weights, self._tried("name_weight", name_weights))), 0, ""
+        pairs, best = list(itertools.product(weights, self._tried("name_weight", name_weights))), 0
         if len(pairs) > 1:
-            metrics = self.metric, self.of_rare
-            evaluators = self._evaluators(len(pairs), *metrics)
+            evaluators = self._evaluators(len(pairs), self.metric, self.of_rare)
             for logits, numbers in validation:
                 scores, of_names = self._scores(numbers)
                 of_trained = documents.labels["val"][numbers].multiply(counts > 0).tocsr()
@@ -287,13 +287,8 @@ class _Choice:
             enough = max(values[self.metric] for values in values_of) - NEAR_TIE
             near = [place for place, values in enumerate(values_of) if values[self.metric] >= enough]
             best = max(near, key=lambda place: values_of[place][self.of_rare], default=0)  # the first of equals, or NaN
-            lowest, highest = (
-                ", ".join(f"{name} {values_of[place][name]:.4f}" for name in metrics) for place in (0, best)
-            )
-            reached = f"; {lowest} with the lowest, {highest} with these"
         weight, name = pairs[best]
         self.planted = replace(self.planted, weight=weight).with_name_weight(name)
-        return reached
 
     def _tried(self, name: str, values: Sequence[float], default: float = 0.0) -> Sequence[float]:
         """Return the values of a weight that are tried: only the configured one, if there is any."""
@@ -301,11 +296,6 @@ class _Choice:
         if configured is None and self.texts is not None:
             return values
         return (default if configured is None else configured,)
-
-    def _unit(self, logits: Floats, numbers: Places) -> float:
-        """Return the γ that gives the planted scores of a batch the spread of the network's logits."""
-        scores, _ = self._scores(numbers)
-        return (float(logits.std()) or 1.0) / (float(scores.std()) or 1.0)
 
     def _scores(self, numbers: Places) -> tuple[Floats, Floats | np.float32]:
         """Return planted scores of documents for the labels of their logits, and what names add to them at ν = 1."""

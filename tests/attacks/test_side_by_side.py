@@ -13,7 +13,7 @@ import pytest
 from attacked import Ended, Tally, attempt, differences, short_config, write_data
 
 from plant_plugin.config import Config
-from plant_plugin.training import prepare
+from plant_plugin.training import inputs
 from plant_plugin.training import run as training
 from plant_plugin.training.run import run
 from plant_plugin.training.stage2 import Stage2
@@ -102,7 +102,7 @@ def stopped(config: Config, owner: Any, name: str, number: int) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(training, "prepare"), (prepare, "compute_relevance"), (training, "mark_tokens"), (training, "run_in_folder")],
+    [(training, "prepare"), (inputs, "compute_relevance"), (training, "mark_tokens"), (training, "run_in_folder")],
 )
 def test_a_run_that_is_stopped_before_it_trains_leaves_nothing(
     tmp_path: Path, tally: Tally, number: int, code: int, owner: Any, name: str

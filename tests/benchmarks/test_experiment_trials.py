@@ -19,9 +19,9 @@ from plant_plugin.networks.plantable import Hidden
 from plant_plugin.relevance import phrases
 from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.report.run import Run
-from plant_plugin.training import prepare, stage2
+from plant_plugin.training import inputs, stage2
 from plant_plugin.training.build import build_network
-from plant_plugin.training.inputs import Inputs
+from plant_plugin.training.inputs import Inputs, prepare
 from plant_plugin.training.run import run
 
 TRIALS = sorted(
@@ -56,7 +56,7 @@ def untried(places: Path) -> dict[str, Any]:
 
 
 def of_package() -> list[Any]:
-    training = [stage2.Stage2._loss, stage2.Stage2.on_validation_epoch_end, prepare.compute_relevance]
+    training = [stage2.Stage2._loss, stage2.Stage2.on_validation_epoch_end, inputs.compute_relevance]
     return [*training, phrases.READINGS, CrossAttentionHead.__init__, CrossAttentionHead._read]
 
 
@@ -98,7 +98,7 @@ def test_rare_labels_can_be_left_out_of_stage_2(places: Path, monkeypatch: pytes
     monkeypatch.setattr(trials, "COMMON", 0.16)
     config = made_config(places, stage2__hard_negatives=2)
     record = Run(places / "rare", silent=True)
-    documents = prepare.prepare(config, record)
+    documents = prepare(config, record)
     common = documents.labels["train"].toarray().mean(axis=0) >= 0.16
     assert 2 < common.sum() < documents.num_labels
     network, inputs = build_network(documents, config), Inputs(documents)

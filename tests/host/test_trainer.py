@@ -15,6 +15,7 @@ import torch
 import yaml
 from click.testing import CliRunner
 from libmultilabel.common_utils import AttributeDict
+from libmultilabel.nn import networks
 from made_up import write_documents, write_vectors
 from made_up_task import write_splits
 from safetensors import safe_open
@@ -23,8 +24,9 @@ import plant_plugin
 from plant_plugin.cli import plant
 from plant_plugin.config import load_config, registry
 from plant_plugin.config.sections import SCHEMA
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.host import trainer
+from plant_plugin.host.trainer import register_networks
 from plant_plugin.training.run import run
 
 CHECKOUT = os.environ.get("LIBMULTILABEL_CHECKOUT")
@@ -255,3 +257,33 @@ def test_a_script_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "no such file" in result.output
     assert "main.py of your clone" in result.output
+
+
+def test_our_networks_stand_beside_the_others() -> None:
+    names = plant_plugin.register()
+    assert "PLANT" in names
+    before = networks.PLANT
+    assert register_networks() == names
+    assert networks.PLANT is before
+    assert networks.KimCNN.__module__.startswith("libmultilabel")
+
+
+def test_a_stranger_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stranger:
+        pass
+
+    monkeypatch.setattr(networks, "PLANT", Stranger, raising=False)
+    with pytest.raises(PlantError, match="already has a network called PLANT"):
+        register_networks()
+    assert networks.PLANT is Stranger
+
+
+def test_importing_the_package_stays_light() -> None:
+    code = "import sys, plant_plugin, plant_plugin.host; print({'torch', 'libmultilabel', 'pandas'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_unknown_attributes_are_errors() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        plant_plugin.host.nonsense  # noqa: B018

@@ -57,7 +57,7 @@ def test_the_ranker_learns_by_itself_and_can_be_looked_at(folder):
     assert max(reached) > 2 * reached[0]
     assert result["metrics"]["nDCG@5"] > 0.8, "each label has its own words"
     model = Predictor.load(found, device="cpu")
-    word = model.model.tokens.id_of["sign3x"]
+    word = model.tokens.id_of["sign3x"]
     ranker = model.network.rankers()[0]
     attended = dict(label_profile(model, "L3", top=80).attended)
     assert attended["sign3x"] == pytest.approx(ranker(torch.tensor([word]))[0, model.column_of["L3"]].item(), abs=1e-5)

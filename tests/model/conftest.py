@@ -13,9 +13,9 @@ from made_up_task import made_config, write_language_model, write_splits
 from plant_plugin import Predictor
 from plant_plugin.report.run import Run
 from plant_plugin.training.build import build_network, plant_relevance, save
-from plant_plugin.training.inputs import Inputs
-from plant_plugin.training.prepare import prepare
+from plant_plugin.training.inputs import Inputs, prepare
 from plant_plugin.training.run import run
+from plant_plugin.training.scoring import Scoring
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +49,7 @@ def untrained(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
         documents = prepare(config, record)
         network = build_network(documents, config)
         plant_relevance(network, documents, config, record, planted=True)
-        save(record, network, Inputs(documents), None, {"0.5": 0.0}, config)
+        save(Scoring(network, Inputs(documents), None, config, record), {"0.5": 0.0})
         return record.folder
 
     return made

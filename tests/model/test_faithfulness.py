@@ -70,7 +70,7 @@ def test_one_label_of_each_text(predictor: Predictor, task: Path) -> None:
 
 def test_a_label_that_leaves_the_shortlist_has_what_the_model_gives_it(trained: Path, task: Path) -> None:
     predictor, texts = Predictor.load(trained, device="cpu"), texts_of(task)[:7]
-    predictor.model.content["shortlist"] = 3
+    predictor.content["shortlist"] = 3
     expected = expit(predictor.logits(texts))
     for column in (3, 1, 9):
         np.testing.assert_allclose(probabilities(predictor, texts, column), expected[:, column], atol=1e-5)

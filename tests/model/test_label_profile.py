@@ -76,10 +76,10 @@ def test_scores_of_the_test_documents_of_another_model(trained: Path, tmp_path: 
 
 def test_learned_attention_is_that_of_a_token_alone(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     found = label_profile(predictor, "L3", top=1000).attended
-    assert len(found) == predictor.model.tokens.size - 2
+    assert len(found) == predictor.tokens.size - 2
     assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
     for token, score in (found[0], found[-1]):
-        number = predictor.model.tokens.id_of[token]  # type: ignore[union-attr]
+        number = predictor.tokens.id_of[token]  # type: ignore[union-attr]
         hidden = predictor.network.encode({"text": torch.tensor([[number]]), "length": torch.tensor([1])})
         expected = predictor.network.scores(hidden, torch.tensor([[predictor.column_of["L3"]]]))
         assert score == pytest.approx(expected.item(), abs=1e-5)
@@ -88,7 +88,7 @@ def test_learned_attention_is_that_of_a_token_alone(predictor: Predictor, monkey
 
 
 def test_terms_are_what_the_planted_scores_add_for_a_document_of_one(predictor: Predictor) -> None:
-    planted, column = predictor.model.planted_scores, predictor.column_of["L3"]
+    planted, column = predictor.planted_scores, predictor.column_of["L3"]
     assert planted is not None
     found = label_profile(predictor, "L3", top=4).terms
     assert found is not None

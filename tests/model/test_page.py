@@ -59,7 +59,7 @@ def read(text: str) -> Reader:
 
 
 def test_markup_in_a_note_stays_text(predictor: Predictor) -> None:
-    reader = read(page([predictor.explain(ATTACK, ["L3"])], title="<b>title</b>"))
+    reader = read(page([predictor.explain(ATTACK, ["L3"])]))
     data, script = reader.inside["script"]
     assert json.loads(data)["text"] == ATTACK
     assert json.loads(data)["models"][0]["labels"][0]["name"] == "the <third>"

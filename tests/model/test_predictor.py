@@ -55,8 +55,8 @@ def test_the_examples_in_the_docstrings(trained: Path) -> None:
 
 
 def test_the_same_numbers_as_the_run_that_trained_it(predictor: Predictor, task: Path) -> None:
-    assert predictor.model.planted_scores is not None
-    assert predictor.model.planted_scores.weight == 2
+    assert predictor.planted_scores is not None
+    assert predictor.planted_scores.weight == 2
     lines = [
         " ".join(f"{found.label}:{found.logit:.4}" for found in prediction.labels)
         for prediction in predictor.predict(texts_of(task), top=3)

@@ -79,7 +79,7 @@ def test_rare_words_are_in_no_file_and_others_predict_as_before(model: Path, tmp
     # a removed word is one that the model never knew
     np.testing.assert_array_equal(after.logits([f"sign3x {RARE}"]), after.logits(["sign3x neverseen"]))
     assert not np.array_equal(before.logits([f"sign3x {RARE}"]), before.logits(["sign3x neverseen"]))
-    number = before.model.tokens.words.index(RARE)  # type: ignore[union-attr]
+    number = before.tokens.words.index(RARE)  # type: ignore[union-attr]
     assert not after.network.backbone.embedding.weight[number].any()  # type: ignore[union-attr]
     assert not after.relevance[:, [number]].nnz  # type: ignore[index]
     assert before.relevance[:, [number]].nnz  # type: ignore[index]
@@ -90,7 +90,7 @@ def test_every_table_of_words_is_cleared(task: Path, tmp_path: Path) -> None:
     sizes = {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "ranker_size": 8, "ranker_hidden": 8}
     first = trained(task, tmp_path / "runs", model_name="PLANTL2R", network_config=sizes, strategy="end_to_end")
     assert stripped(first, tmp_path / "out").exit_code == 0
-    number = Predictor.load(first, device="cpu").model.tokens.words.index(RARE)  # type: ignore[union-attr]
+    number = Predictor.load(first, device="cpu").tokens.words.index(RARE)  # type: ignore[union-attr]
     tables = Predictor.load(tmp_path / "out", device="cpu").network.word_tables()
     assert [bool(table[number].any()) for table in tables] == [False, False]  # of the encoder and of the ranker
     assert all(table.any() for table in tables)
@@ -122,7 +122,7 @@ def test_over_a_language_model_its_tokenizer_stays(task: Path, tmp_path: Path) -
     assert outcome.exit_code == 0, outcome.output
     assert "0 words" in outcome.output
     before, after = (Predictor.load(folder, device="cpu") for folder in (model, tmp_path / "out"))
-    assert len(after.model.planted_scores.linear.terms) < len(before.model.planted_scores.linear.terms)  # type: ignore[union-attr]
+    assert len(after.planted_scores.linear.terms) < len(before.planted_scores.linear.terms)  # type: ignore[union-attr]
     np.testing.assert_allclose(after.logits(["sign3x"]), before.logits(["sign3x"]), rtol=1e-6)
 
 

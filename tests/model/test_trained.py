@@ -8,7 +8,6 @@ import pytest
 
 from plant_plugin import Predictor
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.model.trained import probability
 
 
 @pytest.mark.parametrize(
@@ -43,10 +42,6 @@ def test_no_such_folder_no_such_device_and_no_documents_at_once(trained: Path, t
         Predictor.load(trained, device="nothing:7")
     with pytest.raises(ConfigError, match="batch_size: 0 is below 1"):
         Predictor.load(trained, device="cpu", batch_size=0)
-
-
-def test_probability_does_not_overflow() -> None:
-    assert [probability(logit) for logit in (-1e4, 0.0, 1e4)] == [0.0, 0.5, 1.0]
 
 
 def test_a_repository_is_fetched_from_the_hub(exported: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

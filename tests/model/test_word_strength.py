@@ -37,7 +37,7 @@ def test_subwords_are_joined() -> None:
 
 
 def test_linear_strengths_sum_to_the_linear_score(predictor: Predictor) -> None:
-    planted = predictor.model.planted_scores
+    planted = predictor.planted_scores
     assert planted is not None
     _, found = word_strengths(predictor, NOTE, [3, 5])
     scores = planted.linear.scores_of(planted.linear.features([NOTE]))[0, [3, 5]]
@@ -76,7 +76,7 @@ def test_gradient_times_input_is_the_gradient(untrained: Callable[..., Path], na
     assert isinstance(embedding, torch.nn.Embedding)
     text = "sign1x filler2 sign4x"
     _, found = word_strengths(predictor, text, [1, 4])
-    ids = predictor.model.tokens.encode([text], 10).ids
+    ids = predictor.tokens.encode([text], 10).ids
     for place, token in enumerate(ids):
         start = embedding.weight.data[token].clone()
         logits = []

@@ -7,7 +7,6 @@ import pytest
 
 from plant_plugin.report import machine
 from plant_plugin.report.machine import (
-    bf16_is_slow,
     free_and_total_memory,
     processor_features,
     processor_name,
@@ -28,25 +27,9 @@ def test_description_of_linux(path: Path) -> None:
     assert processor_features() == ["AMX", "AVX-512"]
 
 
-@pytest.mark.parametrize(
-    ("flags", "slow"),
-    [("fpu avx2", True), ("fpu avx512f", True), ("fpu avx512f avx512_bf16", False), ("fpu amx_bf16", False)],
-)
-def test_bf16_is_slow_without_instructions_for_it(path: Path, flags: str, slow: bool) -> None:
-    path.write_text(f"flags\t\t: {flags}\n", encoding="utf-8")
-    assert bf16_is_slow() == slow
-
-
-def test_another_makers_description_says_nothing_of_bf16(path: Path) -> None:
-    path.write_text("Features\t: fp asimd bf16\n", encoding="utf-8")
-    assert not bf16_is_slow()
-
-
-@pytest.mark.usefixtures("path")
-def test_without_a_description() -> None:
-    assert not bf16_is_slow()
-    assert processor_name()
-    assert processor_features() == []
+def test_without_a_description(tmp_path: Path) -> None:
+    assert processor_name(tmp_path / "absent")
+    assert processor_features(tmp_path / "absent") == []
 
 
 def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -24,7 +23,7 @@ class Model:
     """As much of a predictor as the server asks for; says which labels it was asked about by the length of a text."""
 
     def __init__(self) -> None:
-        self.model = SimpleNamespace(content={"model_name": "made up"})
+        self.content = {"model_name": "made up"}
         self.labels, self.thresholds, self.column_of = ("A", "B"), {"0.5": 0.0}, {"A": 0, "B": 1}
         self.gate = threading.Event()
         self.gate.set()

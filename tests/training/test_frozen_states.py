@@ -20,8 +20,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.training import frozen_states as module
 from plant_plugin.training.build import build_network
 from plant_plugin.training.frozen_states import frozen_states
-from plant_plugin.training.inputs import Inputs
-from plant_plugin.training.prepare import Encoded, prepare
+from plant_plugin.training.inputs import Encoded, Inputs, prepare
 from plant_plugin.training.run import run
 
 Made = Callable[..., Config]

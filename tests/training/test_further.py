@@ -72,7 +72,7 @@ def test_a_run_goes_on_with_new_documents_labels_and_words(old: Config, new: Pat
     table = "head.label_embeddings"
     torch.testing.assert_close(is_now[table][rows], was[table], atol=1e-5, rtol=0)
     torch.testing.assert_close(is_now[table][after.labels.index("NEW")], was[table].mean(dim=0), atol=1e-5, rtol=0)
-    words = [(before.model.tokens.id_of[word], after.model.tokens.id_of[word]) for word in ("filler3", "sign1x")]
+    words = [(before.tokens.id_of[word], after.tokens.id_of[word]) for word in ("filler3", "sign1x")]
     name = next(name for name in was if name.startswith("backbone.embedding"))
     for one, other in words:
         torch.testing.assert_close(is_now[name][other], was[name][one], atol=1e-5, rtol=0)
@@ -182,8 +182,7 @@ def test_both_trainings_of_refit_go_on_and_drawn_validation_documents_stay_so(ne
 
 def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> None:
     from plant_plugin.report.run import Run
-    from plant_plugin.training.inputs import Inputs, rows_read_again
-    from plant_plugin.training.prepare import prepare
+    from plant_plugin.training.inputs import Inputs, prepare, rows_read_again
 
     documents = prepare(old, Run(Path(old.checkpoint_dir), silent=True, tests=False))
     facts: Further = {"folder": str(old.checkpoint_dir), "new": 5, "waiting": 0, "reads": True}

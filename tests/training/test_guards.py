@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from made_up_task import write_splits
 from safetensors.torch import load_file
 
 from plant_plugin.config import Config
 from plant_plugin.errors import PlantError
 from plant_plugin.networks.kernels import label_attention
+from plant_plugin.report.run import Run
 from plant_plugin.training import guards
-from plant_plugin.training.guards import StepGuard, in_pieces, out_of_memory
+from plant_plugin.training.guards import FIXES, StepGuard, in_pieces, limited_memory, out_of_memory
 from plant_plugin.training.run import run
 from plant_plugin.training.stage import so_many
 from plant_plugin.training.stage2 import Stage2
@@ -32,63 +36,40 @@ def weights(config: Config) -> dict[str, torch.Tensor]:
 
 def test_a_guard_counts_and_ends(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guards, "MOST_SKIPPED", 1)
-    guard = StepGuard("stage2", lambda documents: [f"hash{document}" for document in documents])
+    guard = StepGuard("stage2")
     good, bad = torch.tensor(1.0), torch.tensor(float("inf"))
-    guard.saw(torch.tensor([1, 2]), good)
+    guard.saw(good)
     assert guard.finite(good)
-    guard.saw(torch.tensor([3]), good)
-    guard.saw(torch.tensor([4, 5]), bad)
+    guard.saw(good)
+    guard.saw(bad)
     assert not guard.finite(good)
     guard.skip(0, 6)
     assert "stage2, epoch 1, batch 7" in caplog.text
-    assert "hash4, hash5" in caplog.text  # the batch of the infinite loss
-    assert "hash3" not in caplog.text
-    guard.saw(torch.tensor([6]), good)
+    guard.saw(good)
     assert not guard.finite(bad)
     assert guard.finite(bad, scaled=True)  # fp16: the scaler will answer with a smaller factor
-    guard.saw(torch.tensor([6]), bad)
+    guard.saw(bad)
     assert not guard.finite(good, scaled=True)
     with pytest.raises(PlantError, match="in 2 steps"):
         guard.skip(0, 7)
 
 
-def documents_of_steps(monkeypatch: pytest.MonkeyPatch, *, not_finite: int) -> list[list[int]]:
-    """What each loss of stage 2 is asked of, as it is asked; the loss of that number, from 1, is NaN."""
-    loss, calls = Stage2.training_loss, list[list[int]]()
+def test_a_step_that_is_not_finite_is_left_out(
+    made: Made, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    loss, calls = Stage2.training_loss, list[int]()
 
     def once(self: Any, batch: Any) -> torch.Tensor:
-        calls.append(batch["document"].tolist())
-        return loss(self, batch) * (float("nan") if len(calls) == not_finite else 1)
+        calls.append(len(batch["document"]))
+        return loss(self, batch) * (float("nan") if len(calls) == 3 else 1)
 
     monkeypatch.setattr(Stage2, "training_loss", once)
-    return calls
-
-
-def test_a_step_that_is_not_finite_is_left_out(
-    made: Made, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    calls = documents_of_steps(monkeypatch, not_finite=3)
     config = made(**SHORT)
     with caplog.at_level(logging.WARNING):
         result = run(config)
     assert result["counts"]["skipped_steps"] == 1
+    assert "the step is left out (1, at most 20)" in caplog.text
     assert all(tensor.isfinite().all() for tensor in weights(config).values())
-    texts = [line.rstrip("\n").split("\t")[1] for line in (tmp_path / "train.txt").read_text().splitlines()]
-    for document in calls[2]:
-        assert hashlib.sha256(texts[document].encode()).hexdigest()[:12] in caplog.text
-        assert texts[document] not in caplog.text
-
-
-def test_of_a_batch_in_pieces_the_one_that_is_not_finite_is_named(
-    made: Made, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    calls = documents_of_steps(monkeypatch, not_finite=1)
-    monkeypatch.setattr(Stage2, "on_train_start", lambda self: setattr(self, "pieces", 2))
-    run(made(**SHORT))
-    texts = [line.rstrip("\n").split("\t")[1] for line in (tmp_path / "train.txt").read_text().splitlines()]
-    (said,) = (record.getMessage() for record in caplog.records if "not finite" in record.getMessage())
-    guilty = [hashlib.sha256(texts[document].encode()).hexdigest()[:12] for document in calls[0]]
-    assert said.rpartition("texts: ")[2].split(", ") == guilty
 
 
 def test_steps_that_are_not_finite_change_nothing_and_end_the_stage(
@@ -215,3 +196,67 @@ def test_half_blocks_give_the_same_logits(monkeypatch: pytest.MonkeyPatch) -> No
     whole = label_attention.label_attention_logits(*operands, block_elements=60)
     assert [label_attention.halve_blocks() for _ in range(3)] == [True, True, False]
     torch.testing.assert_close(label_attention.label_attention_logits(*operands), whole)
+
+
+resource = pytest.importorskip("resource")
+PROGRAM = """
+import sys
+from pathlib import Path
+from made_up_task import made_config
+from plant_plugin.errors import PlantError
+from plant_plugin.training import guards
+from plant_plugin.training.run import run
+
+guards.free_and_total_memory = lambda: (600 << 20, 1 << 40)
+# weights of 200 MB, as many of gradients, and twice as many of moments
+sizes = {"network_config__hidden_size": 8192, "network_config__embed_dim": 2048, "limit_val_batches": 1}
+config = made_config(Path(sys.argv[1]), stage1__epochs=1, stage2__epochs=1, batch_size=2, eval_batch_size=2, **sizes)
+try:
+    print("ended with", run(config)["metrics"]["nDCG@5"])
+except PlantError as error:
+    print(error.message)
+"""
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux counts a process's data")
+
+
+@linux
+@pytest.mark.integration  # another process imports everything
+def test_a_run_that_does_not_fit_ends_with_what_to_lower(tmp_path: Path) -> None:
+    write_splits(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr  # no kill, no traceback
+    assert "memory" in done.stdout  # of the stage, or where the network is built
+    assert "\n  How to fix it: " in done.stdout
+
+
+@linux
+def test_the_limit_ends_with_the_block(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with limited_memory(Run(tmp_path / "run", silent=True)):
+        assert 0 < resource.getrlimit(resource.RLIMIT_DATA)[0] < 1 << 50
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    with limited_memory(Run(tmp_path / "run", silent=True), limited=False):
+        assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+@pytest.mark.parametrize(("phase", "key"), [("planted_scores", "label_ridge"), ("refit_test", "eval_batch_size"),
+                                            ("read", "a larger machine")])  # fmt: skip
+def test_the_error_names_the_phase_and_the_keys_that_lower_it(tmp_path: Path, phase: str, key: str) -> None:
+    run = Run(tmp_path / "run", silent=True)
+    with pytest.raises(PlantError) as caught, limited_memory(run), run.phase(phase):
+        raise MemoryError
+    assert caught.value.message.startswith(f"{phase.removeprefix('refit_')}: memory does not suffice\n")
+    assert key in caught.value.message
+    with pytest.raises(RuntimeError, match="shapes"), limited_memory(run), run.phase(phase):
+        raise RuntimeError("shapes do not fit")
+
+
+def test_advice_names_keys_that_are_there(made: Callable[..., Config]) -> None:
+    settings = made().as_dict()
+    for fix in FIXES.values():
+        for word in fix.replace(",", " ").split():
+            section, _, inner = word.partition(".")
+            if inner:
+                assert inner in settings[section], word

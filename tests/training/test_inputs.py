@@ -1,16 +1,36 @@
-"""What a network reads beside its documents: marks of the splits that are read, and the labels that it scores."""
+"""The relevance of a run, kept in its folder and made again where it is damaged; marks; sparse logits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from plant_plugin.config import Config
+from plant_plugin.relevance.mutual_information import Relevance
+from plant_plugin.report.run import Run
 from plant_plugin.training import inputs as module
-from plant_plugin.training.inputs import Inputs, Shortlists, mark_tokens
+from plant_plugin.training.inputs import Inputs, Shortlists, mark_tokens, planted_relevance, prepare
+
+Made = Callable[..., Config]
+
+
+def test_a_damaged_relevance_file_is_made_again(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = made()
+    record = Run(tmp_path / "run")
+    documents = prepare(config, record)
+    whole = planted_relevance(documents, config.relevance, record).matrix
+    path = tmp_path / "run" / "relevance.npz"
+    path.write_bytes(path.read_bytes()[:100])
+    again = planted_relevance(documents, config.relevance, record)
+    assert "The relevance is computed again." in capsys.readouterr().err
+    for matrix in (again.matrix, Relevance.load(path).matrix):
+        assert (matrix != whole).nnz == 0
 
 
 @pytest.mark.parametrize(
@@ -23,7 +43,7 @@ def test_only_splits_that_will_be_read_are_marked(
     monkeypatch.setattr(module, "phrase_marks", lambda phrases, texts, arrays, *others: texts)
     splits = [SimpleNamespace(name=name, texts=[name], parents=[0]) for name in ("train", "val", "test")]
     arrays: Any = dict.fromkeys(("train", "val", "test"))
-    documents: Any = SimpleNamespace(splits=splits, arrays=arrays, places=None)
+    documents: Any = SimpleNamespace(splits=splits, arrays=arrays, tokens=SimpleNamespace(spans=list), max_length=1)
     run: Any = SimpleNamespace(tests=tests, phase=lambda name: nullcontext())
     phrases: Any = object()
     assert set(mark_tokens(documents, phrases, 1.0, run, trains=trains)) == marked

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from plant_plugin.training.loop import BEST, newest_state
-from plant_plugin.training.states import STATE_KEY, RequiredContent
+from plant_plugin.training.resume import STATE_KEY, RequiredContent
 
 
 def write_state(folder: Path, step: int, **changes: Any) -> Path:

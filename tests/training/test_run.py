@@ -20,7 +20,7 @@ from plant_plugin.report.metric_log import read_metrics
 from plant_plugin.report.result import read_result
 from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
-from plant_plugin.training.prepare import planted_relevance, prepare
+from plant_plugin.training.inputs import planted_relevance, prepare
 from plant_plugin.training.run import run
 
 Made = Callable[..., Config]

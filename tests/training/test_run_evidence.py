@@ -26,7 +26,7 @@ from plant_plugin.relevance.planted_scores import MARKED
 from plant_plugin.report.machine import usable_cores
 from plant_plugin.report.record import FIRST_PASS
 from plant_plugin.report.run import Run
-from plant_plugin.training.prepare import planted_relevance, prepare
+from plant_plugin.training.inputs import planted_relevance, prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import Stage1
 from plant_plugin.training.weights import fit_phrases
@@ -81,9 +81,9 @@ def test_a_predictor_scores_as_the_run_did(trained: tuple[Config, dict[str, Any]
         scores = {label: float(score) for label, score in (pair.rsplit(":", 1) for pair in line.split())}
         expected = row[[predictor.column_of[label] for label in scores]]
         np.testing.assert_allclose(list(scores.values()), expected, rtol=1e-3)  # of four digits
-    (batch,) = predictor.model.batches(texts[:1], 1)
+    (batch,) = predictor.batches(texts[:1], 1)
     assert len(batch["mark_place"])
-    predictor.model.content["phrase_prior"] = 0
+    predictor.content["phrase_prior"] = 0
     assert np.abs(predictor.logits(texts) - logits).max() > 0.01
 
 
@@ -110,10 +110,10 @@ def test_a_model_is_tested_again_to_the_same_numbers(
 def test_explanations_sum_to_the_logit(trained: tuple[Config, dict[str, Any]]) -> None:
     config, _ = trained
     predictor = Predictor.load(Path(config.checkpoint_dir), device="cpu")
-    planted, text = predictor.model.planted_scores, texts_of(config)[0]
+    planted, text = predictor.planted_scores, texts_of(config)[0]
     assert planted is not None
     assert planted.weight > 0
-    planted = predictor.model.planted_scores = replace(planted, sentence_weight=1.5)  # whatever was chosen
+    planted = predictor.planted_scores = replace(planted, sentence_weight=1.5)  # whatever was chosen
     logits = predictor.logits([text])[0]
     for evidence in predictor.explain(text, predictor.labels).labels:
         column = predictor.column_of[evidence.scored.label]
@@ -137,7 +137,7 @@ def test_gradients_go_through_the_same_prior(trained: tuple[Config, dict[str, An
     together = EncodedDocument(predictor, text).gradient_times_input([0, 1, 2])
     alone = [EncodedDocument(predictor, text).gradient_times_input([label]) for label in range(3)]
     np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-5)
-    predictor.model.content["phrase_prior"] = 0
+    predictor.content["phrase_prior"] = 0
     unmarked = EncodedDocument(predictor, text).gradient_times_input([0, 1, 2])
     assert np.abs(together - unmarked).max() > 1e-4
 
@@ -266,7 +266,7 @@ def test_planted_scores_alone_are_the_sum_of_their_parts(made_marked: Made) -> N
     folder = Path(config.checkpoint_dir)
     assert content_of(folder)["phrase_prior"] == 0
     predictor, texts = Predictor.load(folder, device="cpu"), texts_of(config)
-    planted = predictor.model.planted_scores
+    planted = predictor.planted_scores
     assert planted is not None
     assert planted.phrases is not None
     expected = np.float32(planted.weight) * planted.scores(texts) - np.float32(planted.offset)

@@ -20,8 +20,7 @@ from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
 from plant_plugin.training.build import build_network, plant_relevance
-from plant_plugin.training.inputs import Inputs
-from plant_plugin.training.prepare import prepare
+from plant_plugin.training.inputs import Inputs, prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.stage1 import run_stage1
 

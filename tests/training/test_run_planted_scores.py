@@ -37,7 +37,7 @@ def test_its_logits_are_the_linear_scores(made: Made) -> None:
     assert result["planted_scores"]["weight"] == WITHOUT_NETWORK
 
     predictor, texts = Predictor.load(folder, device="cpu"), texts_of(config)
-    linear = predictor.model.planted_scores
+    linear = predictor.planted_scores
     assert linear is not None
     expected = np.float32(WITHOUT_NETWORK) * linear.scores(texts) - np.float32(linear.offset)
     np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-5)

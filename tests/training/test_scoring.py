@@ -17,8 +17,7 @@ from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.report.result import tune_on_validation
 from plant_plugin.report.run import Run
 from plant_plugin.training.build import build_network
-from plant_plugin.training.inputs import Inputs, Shortlists
-from plant_plugin.training.prepare import prepare
+from plant_plugin.training.inputs import Inputs, Shortlists, prepare
 from plant_plugin.training.scoring import Scoring, network_logits, tune_thresholds, validation_logits
 
 

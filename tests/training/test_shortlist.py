@@ -23,8 +23,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.training import run as training_run
 from plant_plugin.training import stage2
 from plant_plugin.training.build import build_network
-from plant_plugin.training.inputs import Inputs, Logits, Shortlists
-from plant_plugin.training.prepare import prepare
+from plant_plugin.training.inputs import Inputs, Logits, Shortlists, prepare
 from plant_plugin.training.run import run
 from plant_plugin.training.shortlist import recall_by_size
 from plant_plugin.training.stage import Candidates
@@ -69,14 +68,14 @@ def test_outside_the_shortlist_a_label_has_nothing_of_the_network_but_its_lowest
 ) -> None:
     config, _ = short
     predictor, texts = Predictor.load(config.checkpoint_dir, device="cpu"), texts_of(config.test_file)
-    planted = predictor.model.planted_scores
+    planted = predictor.planted_scores
     assert planted is not None
-    assert predictor.model.content["shortlist"] == SIZE
+    assert predictor.content["shortlist"] == SIZE
     listed, scores = planted.proposed(texts, SIZE), planted.scores(texts)
     best = np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :SIZE], axis=1)
     np.testing.assert_array_equal(listed, best)
 
-    batch = next(iter(predictor.model.batches(texts, len(texts))))
+    batch = next(iter(predictor.batches(texts, len(texts))))
     with torch.inference_mode():
         every = predictor.network.logits(predictor.network.encode(batch)).numpy()[np.argsort(batch["document"])]
     expected = np.empty_like(every)
@@ -97,7 +96,7 @@ def test_a_resumed_run_and_the_second_pass_of_a_refit_have_the_same_size(made: M
     config = made(**SCORES, shortlist__size="auto", refit="train+val", stage2__epochs=1, stage1__epochs=1)
     run(config)
     sizes = {
-        Predictor.load(folder, device="cpu").model.content["shortlist"]
+        Predictor.load(folder, device="cpu").content["shortlist"]
         for folder in (config.checkpoint_dir, config.checkpoint_dir / "first_pass")
     }
     assert sizes == {12}  # of the sizes tried, all above the number of labels, the one that is left
@@ -213,7 +212,7 @@ def test_of_so_many_labels_that_they_are_looked_up_nothing_else_is_scored(
     assert "MAP-gold" in result["metrics"]  # what is not found counts as that
 
     predictor, texts = Predictor.load(config.checkpoint_dir, device="cpu"), texts_of(config.test_file)
-    planted = predictor.model.planted_scores
+    planted = predictor.planted_scores
     assert planted is not None
     assert planted.weight > 0
     found = {
@@ -267,7 +266,7 @@ def test_an_explanation_says_nothing_of_the_network_where_it_did_not_score(
 ) -> None:
     config, _ = short
     predictor, text = Predictor.load(config.checkpoint_dir, device="cpu"), texts_of(config.test_file)[0]
-    listed = set(predictor.model.shortlist([text])[0].tolist())  # type: ignore[index]
+    listed = set(predictor.shortlist([text])[0].tolist())  # type: ignore[index]
     explained = predictor.explain(text, predictor.labels)
     for label in explained.labels:
         assert label.contribution is not None
@@ -281,4 +280,4 @@ def test_an_explanation_says_nothing_of_the_network_where_it_did_not_score(
 def test_planted_scores_alone_need_no_shortlist(made: Made) -> None:
     config = made(**SCORES, strategy="planted_scores", shortlist__size=3)
     run(config)
-    assert Predictor.load(config.checkpoint_dir, device="cpu").model.content["shortlist"] is None
+    assert Predictor.load(config.checkpoint_dir, device="cpu").content["shortlist"] is None

@@ -1,25 +1,12 @@
 from __future__ import annotations
 
-import logging
-
 import pytest
 import torch
 
 from plant_plugin.errors import ConfigError
-from plant_plugin.training import stage as module
-from plant_plugin.training.stage import Candidates, learning_rate_factor, precision_of, so_many, warn_of_slow_bf16
+from plant_plugin.training.stage import Candidates, learning_rate_factor, precision_of, so_many
 
 CPU = torch.device("cpu")
-
-
-@pytest.mark.parametrize(("precision", "slow"), [("bf16", True), ("bf16", False), ("auto", True), ("32", True)])
-def test_bf16_where_it_is_slow_is_said(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, precision: str, slow: bool
-) -> None:
-    monkeypatch.setattr(module, "bf16_is_slow", lambda: slow)
-    with caplog.at_level(logging.WARNING):
-        warn_of_slow_bf16(precision, CPU)
-    assert ("slower than 32 here" in caplog.text) == (slow and precision == "bf16")
 
 
 @pytest.mark.parametrize(("precision", "named"), [("auto", "32-true"), ("32", "32-true"), ("bf16", "bf16-mixed")])

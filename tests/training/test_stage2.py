@@ -10,8 +10,7 @@ from plant_plugin.config import Config
 from plant_plugin.report.run import Run
 from plant_plugin.training import stage2
 from plant_plugin.training.build import build_network
-from plant_plugin.training.inputs import Inputs
-from plant_plugin.training.prepare import prepare
+from plant_plugin.training.inputs import Inputs, prepare
 
 Made = Callable[..., Config]
 

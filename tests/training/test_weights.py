@@ -200,9 +200,8 @@ def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> 
     rarity = random.normal(size=30).astype(np.float32)
     unfair_to_rare = (truth.toarray() + random.normal(size=(200, 30))) / 7 - 0.02 * rarity
     linear = unfair_to_rare.astype(np.float32)
-    said: list[str] = []
     planted = Fixed(linear, rarity)
-    planted = weigh(planted, PlantedScoresOptions(model="ridge"), metric, logits, truth, counts, said)
+    planted = weigh(planted, PlantedScoresOptions(model="ridge"), metric, logits, truth, counts, [])
 
     tried = list(planted_weight.ADJUSTMENTS)
     adjustment = best("nDCG@5", truth, counts, tried, lambda value: linear + value * rarity, near=0)
@@ -214,7 +213,6 @@ def test_adjustment_and_weight_are_the_best_of_a_literal_search(metric: str) -> 
         best("nDCG@5", truth, counts, tried, lambda value: logits + np.float32(value) * adjusted), rel=1e-4
     )
     assert 0 < planted.weight < max(tried)
-    assert "nDCG@5" in said[0]
 
 
 def names_to_weigh(missing: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import re
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ DIGITS = 6
 PART = re.compile(r"\{\{([a-z-]+)\}\}")
 
 
-def page(explanations: Sequence[Explanation], title: str = "Why these labels?") -> str:
+def page(explanations: Sequence[Explanation]) -> str:
     """Write a page for one text, as one model explains it, or two or more side by side.
 
     Raises:
@@ -34,7 +33,6 @@ def page(explanations: Sequence[Explanation], title: str = "Why these labels?") 
     models = [_model(explanation) for explanation in explanations]
     data = json.dumps({"text": explanations[0].text, "models": models}, ensure_ascii=False, separators=(",", ":"))
     parts = {
-        "title": html.escape(title),
         "style": style,
         "script": script,
         "style-hash": _hash(style),

@@ -73,23 +73,8 @@ class Decision:
     reason: str
 
 
-@dataclass(frozen=True)
-class Decisions:
-    """One decision a line, in the order in which a configuration is written."""
-
-    network: Decision
-    length: Decision
-    batches: Decision
-    strategy: Decision
-    evidence: Decision
-    stage1: Decision
-    stage2: Decision
-    planted_scores: Decision
-    validation: Decision
-
-
-def decide(facts: Facts) -> Decisions:
-    """Decide everything: the values that other decisions need first."""
+def decide(facts: Facts) -> list[Decision]:
+    """Decide everything, in the order in which a configuration is written; values that others need come first."""
     wanted = STEP * math.ceil(facts.long / STEP)
     room = LONGEST if facts.gpu else min(LONGEST, STEP * int(MOST_WORDS / facts.documents / STEP))
     length = max(SHORTEST, min(wanted, room))
@@ -99,17 +84,17 @@ def decide(facts: Facts) -> Decisions:
     one_stage = not facts.gpu and not proposed and facts.documents >= MANY
     fits_laat = FEW <= facts.documents <= TOO_MANY and not facts.evidence
     laat = facts.network and fits_laat and not proposed and not one_stage
-    return Decisions(
-        network=_network(laat),
-        length=_length(length, length < wanted, facts),
-        batches=_batches(batch_size, laat, facts),
-        strategy=_strategy(proposed, one_stage),
-        evidence=_evidence(facts),
-        stage1=_stage1(proposed, one_stage, laat, facts),
-        stage2=_stage2(facts.batch_size or batch_size, proposed, laat, facts),
-        planted_scores=_planted_scores(facts),
-        validation=_validation(facts),
-    )
+    return [
+        _network(laat),
+        _length(length, length < wanted, facts),
+        _batches(batch_size, laat, facts),
+        _strategy(proposed, one_stage),
+        _evidence(facts),
+        _stage1(proposed, one_stage, laat, facts),
+        _stage2(facts.batch_size or batch_size, proposed, laat, facts),
+        _planted_scores(facts),
+        _validation(facts),
+    ]
 
 
 def _network(laat: bool) -> Decision:

@@ -21,7 +21,7 @@ SMALL = Facts(40, 6, 1.0, 12, 20)
 
 
 def decisions(facts: Facts) -> list[Decision]:
-    return list(vars(decide(facts)).values())
+    return decide(facts)
 
 
 def keys(facts: Facts) -> dict[str, Any]:

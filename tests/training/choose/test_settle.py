@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,10 @@ from click.testing import CliRunner
 from plant_plugin.cli import plant
 from plant_plugin.config import Config, load_config
 from plant_plugin.errors import ConfigError
-from plant_plugin.training.choose import minutes
+from plant_plugin.training.choose import settle as module
 from plant_plugin.training.choose.decisions import Decision
-from plant_plugin.training.choose.settle import _dotted, _filled, _left_open, settle
+from plant_plugin.training.choose.facts import look
+from plant_plugin.training.choose.settle import _dotted, _filled, _left_open, fit_into, settle
 from plant_plugin.training.pace import Pace
 from plant_plugin.training.run import run
 
@@ -34,7 +36,7 @@ def test_the_network_is_chosen_where_nothing_is_said_of_it(
     assert (config.model_name, config.stage1.learning_rate) == ("LAAT", 0.01)
     assert config.network_config["planted_prior"] == "additive"
     assert "encoder" not in config.network_config
-    monkeypatch.setattr(minutes, "measure", taking(8 * 1e-6))
+    monkeypatch.setattr(module, "measure", taking(8 * 1e-6))
     in_time = settle(mine(**as_it_is, minutes=1))
     assert (in_time.stage1.epochs, in_time.stage2.epochs) == (config.stage1.epochs, config.stage2.epochs)
     assert in_time.stage1.epochs > in_time.stage2.epochs
@@ -218,3 +220,41 @@ def test_what_cannot_be_chosen_is_refused(changes: dict[str, Any], key: str) -> 
     with pytest.raises(ConfigError) as caught:
         load_config("plant.yml", {"training_file": "demo:train", **changes})
     assert key in {str(problem.where).split(":")[0].split(" ")[0] for problem in caught.value.problems}
+
+
+@pytest.mark.parametrize(("seconds", "strategy"), [(1e-6, "plant"), (1.25, "end_to_end"), (1e6, "planted_scores")])
+def test_minutes_decide_how_much_is_trained(
+    mine: Make, monkeypatch: pytest.MonkeyPatch, seconds: float, strategy: str, taking: Taking
+) -> None:
+    monkeypatch.setattr(module, "measure", taking(8 * seconds))
+    config = settle(mine(minutes=1, stage1__epochs="leave"))
+    assert config.strategy == strategy
+    assert config.minutes is None
+    if strategy == "end_to_end":  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 10
+        assert config.stage2.epochs == 1
+
+
+def test_minutes_leave_both_stages_where_epochs_are_given(
+    mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
+) -> None:
+    monkeypatch.setattr(module, "measure", taking(8 * 1e-6))
+    config = settle(mine(minutes=1, epochs=3))
+    assert (config.strategy, config.epochs, config.stage1.epochs, config.stage2.epochs) == ("plant", 3, None, None)
+
+
+def test_what_deciding_took_is_gone_from_the_minutes(
+    mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
+) -> None:
+    config, facts = settle(mine()), look(mine(), set(), network=False)
+    monkeypatch.setattr(module, "measure", taking(8 * 0.1))
+    now = time.perf_counter()
+    assert fit_into(1, config, facts, now).keys["strategy"] == "plant"
+    assert fit_into(1, config, facts, now - 61).keys["strategy"] == "planted_scores"
+
+
+def test_minutes_are_shared_out_where_most_documents_hold_numbers_alone(
+    mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
+) -> None:
+    monkeypatch.setattr(module, "measure", taking(8 * 0.1))
+    facts = replace(look(mine(), set(), network=False), words=0)
+    assert fit_into(1, settle(mine()), facts, time.perf_counter()).keys["strategy"] == "plant"
