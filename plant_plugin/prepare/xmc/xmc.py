@@ -10,7 +10,7 @@ from pathlib import Path
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.xmc_sparse import read_filter
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.output import Made, describe, opened, staged, write_provenance
+from plant_plugin.prepare.output import Counts, Made, describe, opened, staged, write_provenance
 from plant_plugin.prepare.xmc.shapes import Shape, find_shape
 
 # A and B of Jain et al. 2016, by what the texts are from.
@@ -54,7 +54,7 @@ def prepare_xmc(
         counts = _counts(shape, stage)
         if shape.test_filter is not None:
             _write_filter(shape.test_filter, stage, counts)
-        of_all = {"shape": shape.name, **counts, "propensities": kind}
+        of_all: Counts = {"shape": shape.name, **counts, "propensities": kind}
         if stage is not None:
             a, b = PROPENSITIES[kind]
             lines = f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n"
