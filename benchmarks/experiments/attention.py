@@ -45,7 +45,7 @@ def vectors_of(planned: Planned, folder: Path) -> tuple[Vectors, npt.NDArray[np.
     if network.has_prior:
         network.plant_relevance(matrix)
     top = [_top_words(matrix, label) for label in range(documents.num_labels)]
-    device = device_of(planned.config.cpu)
+    device = device_of(planned.config)
     network.to(device).eval()
     found: Vectors = {}
     with torch.inference_mode():

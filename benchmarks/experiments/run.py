@@ -41,7 +41,7 @@ from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument, load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums, computable
 from plant_plugin.files import atomic_folder
-from plant_plugin.l2r.language_model import pretrain
+from plant_plugin.l2r.language_model import Pretraining, pretrain
 from plant_plugin.model.folder import MODEL
 from plant_plugin.prepare.embeddings import train_embeddings
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
@@ -57,6 +57,8 @@ CLOCKS = ("time_s", "cpu_s")
 COSTS = (*CLOCKS, "peak_memory_mb")
 TAKEN_OVER = "taken_over"  # a run's folder whose network another run has trained
 TRAINED_BY = "trained_by.json"  # in it: what that training cost
+# The defaults of `plant pretrain-lm`.
+PRETRAINING = Pretraining(epochs=8, learning_rate=0.004, batch_size=32, segment_tokens=70)
 LIBMULTILABEL = "from plant_plugin.cli import libmultilabel; libmultilabel()"
 ON_TRIAL = """
 import sys
@@ -122,7 +124,7 @@ def language_model(planned: Planned) -> None:
     wanted = planned.flags.get("network_config.directions", planned.config.network_config.get("directions", "forward"))
     for direction in ("forward", "backward") if wanted == "both" else (wanted,):
         if not (Path(folder) / f"{direction}.safetensors").is_file():
-            pretrain(load_config(planned.config_name, {"network_config.directions": direction}))
+            pretrain(load_config(planned.config_name, {"network_config.directions": direction}), PRETRAINING)
 
 
 def part_of_training(planned: Planned, folder: Path) -> tuple[list[str], int]:
@@ -140,7 +142,7 @@ def part_of_training(planned: Planned, folder: Path) -> tuple[list[str], int]:
         lines = (f"{' '.join(split.labels[document])}\t{split.texts[document].rstrip()}\n" for document in documents)
         (folder / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
     if planned.names:
-        known = label_names([str(names_beside(planned.config.training_file))])
+        known = label_names([str(names_beside(planned.config))])
         named = [(label, name) for label in corpus.label_names if (name := known(label))]
         with (folder / "training.txt").open("a", encoding="utf-8") as stream:
             stream.writelines(f"{label}\t{name}\n" for label, name in named)

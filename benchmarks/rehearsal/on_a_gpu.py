@@ -118,10 +118,9 @@ def measured(name: str, batches: int, lock: str | None) -> dict[str, Any]:
 
         StageModule.training_step = timed  # type: ignore[method-assign]
         result = run(config)
-    accumulate = {"stage1": config.stage1.accumulate, "stage2": config.stage2.accumulate}
     seconds = {}
     for stage, moments in begun.items():
-        every = accumulate[stage]
+        every = config.accumulate
         kept = moments[every:]  # what is compiled is compiled in the first step; then whole steps
         whole = (len(kept) - 1) // every * every
         seconds[stage] = (kept[whole] - kept[0]) / whole

@@ -141,8 +141,8 @@ def page(results: dict[str, Any]) -> str:
     if ON_GPU.is_file():
         on_gpu = json.loads(ON_GPU.read_text(encoding="utf-8"))
         there = [
-            f"On a GPU (torch {on_gpu['machine']['torch']}; memory: that of tensors there). Ours is `kernels: triton`, "
-            "which `auto` takes for the ranking loss and for label attention in bf16 and fp16; torch is what it takes "
+            f"On a GPU (torch {on_gpu['machine']['torch']}; memory: that of tensors there). Ours is Triton, "
+            "which is taken for the ranking loss and for label attention in bf16 and fp16; torch is what is taken "
             "else.", "", *rows(header, ratios(on_gpu["measurements"])), "",
         ]  # fmt: skip
     return "\n".join([

@@ -27,6 +27,7 @@ from plant_plugin.data.batches import Batches
 from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.backbone.loading import of_checkpoint
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.kernels.dropout import Dropout, take_our_dropout
@@ -202,7 +203,8 @@ def test_a_language_model_that_trains(
         tmp_path
     )
     torch.manual_seed(0)
-    backbone = HuggingFaceBackbone(str(tmp_path), from_scratch=True, own_dropout=dropout).train()
+    with of_checkpoint(has_weights=True):
+        backbone = HuggingFaceBackbone(str(tmp_path), own_dropout=dropout).train()
     if taken_over:
         take_our_dropout(backbone)
     text = torch.randint(1000, 20_000, (documents, subwords))

@@ -1,6 +1,6 @@
 """Sizes of language models over MIMIC's codes, and of words over a few thousand labels: skipped without a GPU.
 
-`kernels: triton` is what is compared; `torch` is the same head with torch's operations, block by block.
+Triton is what is compared; `torch` is the same head with torch's operations, block by block.
 """
 
 from __future__ import annotations

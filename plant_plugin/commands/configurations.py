@@ -16,6 +16,7 @@ from plant_plugin.commands.shared import json_option, registry_option
 from plant_plugin.config import registry
 from plant_plugin.config.listing import keys
 from plant_plugin.config.methods import MEASURED, data_sets, methods, named_parts, read_packaged
+from plant_plugin.config.rules import is_ours
 from plant_plugin.config.sections import FIELDS
 from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError
@@ -160,7 +161,7 @@ def validate(config: str, as_json: bool, **flags: object) -> None:
 
     settings = load_config(config, overrides_from(flags))
     model = f"linear, {settings.linear_technique}" if settings.linear else settings.model_name
-    ours = not settings.linear and registry.get("networks", model).ours
+    ours = is_ours(settings)
     if as_json:
         files = {key: getattr(settings, key) for key in ("training_file", "val_file", "test_file")}
         strategy = settings.strategy if ours else None

@@ -17,6 +17,7 @@ from plant_plugin.commands import shared
 from plant_plugin.commands.configurations import text_of
 from plant_plugin.commands.rows import Rows, check, row
 from plant_plugin.config import Config, load_config, registry
+from plant_plugin.config.rules import is_ours
 from plant_plugin.errors import ConfigError
 from plant_plugin.report.machine import free_and_total_memory, processor_features, processor_name, usable_cores
 
@@ -102,7 +103,7 @@ def _read(config: str) -> tuple[Config, list[ConfigError]]:
 
 def _files(settings: Config, missing: list[ConfigError]) -> bool:
     """Show which files are missing and what makes them; False where any is."""
-    from plant_plugin.data.label_names import names_beside
+    from plant_plugin.data.label_names import names_source
 
     lines = text_of(str(settings.config_path)).splitlines() if settings.config_path else []
     fix = "\n      ".join(line.partition(FIRST)[2] for line in lines if FIRST in line)
@@ -114,8 +115,7 @@ def _files(settings: Config, missing: list[ConfigError]) -> bool:
     model = settings.network_config.get("lm_weight")
     if model and not Path(model).exists() and model not in registry.entries("backbones"):
         row("language model", f"{model} is neither here nor a preset: taken for a name on the hub")
-    names = settings.planted_scores.names or names_beside(settings.training_file)
-    if settings.planted_scores.model != "none" and not names and not missing:
+    if settings.planted_scores.model != "none" and not names_source(settings) and not missing:
         row("names", "none of labels beside the training file: planted scores do without", fix or None)
     return not missing
 
@@ -186,8 +186,7 @@ def _memory() -> str:
 
 def _show_pace(settings: Config) -> None:
     """Train a few batches of each stage; say what an epoch and all of training take."""
-    ours = not settings.linear and registry.get("networks", settings.model_name).ours
-    if settings.strategy not in ("plant", "end_to_end") or not ours:
+    if settings.strategy not in ("plant", "end_to_end") or not is_ours(settings):
         few = "--limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json has times and peaks"
         row("training", "measured only for our networks", None if settings.linear else f"try it: {few}")
         return

@@ -65,6 +65,11 @@ class Config(Settings):
         """Return the file of predictions: ``predict_out_path``, or ``predictions.txt`` of the run."""
         return self.predict_out_path or str(self.checkpoint_dir / "predictions.txt")
 
+    @property
+    def new_folder(self) -> Path:
+        """Return the folder of a run that nobody has named another."""
+        return Path(self.result_dir) / self.run_name
+
     def resumed(self, folder: Path | None) -> Config:
         """Return the configuration that resumes in the folder of a run; None: a new run."""
         if folder is None:
@@ -152,7 +157,7 @@ def checked_config(content: Mapping[str, object], problems: Problems) -> Config:
         if name in values and values[name] is None:  # a block that says nothing
             del values[name]
     settings = read_section(Settings, values, problems)
-    changes: Keys = {"early_stopping_metric": settings.early_stopping_metric or settings.val_metric}
+    changes: Keys = {"early_stopping_metric": settings.stop_on}
     if settings.registry is not None:  # before anything is looked up
         changes["registry"] = str(Path(settings.registry).resolve())
         try:

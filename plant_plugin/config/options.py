@@ -61,7 +61,6 @@ class StageOptions(Block):
 
     epochs: AtLeast1 | None = key(None, "null: the top-level epochs")
     patience: AtLeast0 | None = key(None, "null: the top-level patience")
-    accumulate: AtLeast1 = key(1, "batches added up before one optimiser step")
     learning_rate: Positive | None = key(None, "null: the top-level learning_rate")
     encoder_learning_rate: NotNegative | None = key(None, "null: this stage's learning rate; 0: the encoder stays")
     clip_norm: Positive | None = key(1.0, "gradient norm; null: no clipping")
@@ -130,7 +129,6 @@ class PlantedScoresOptions(Block):
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
     weight: NotNegative | None = key(None, "γ, beside the network's logits; null: chosen on validation documents")
     names: Text | None = key(None, "of labels: icd9, icd10, a file or none; null: label_names.tsv beside training_file")
-    name_weight: NotNegative | None = key(None, "ν of the names' words; null: the best with γ; 0: names are not read")
     # 1 and 0 without evidence
     linear_weight: NotNegative | None = key(None, "λ, of linear scores beside phrases; null: best val_metric")
     sentence_weight: NotNegative | None = key(None, "σ, of sentences beside phrases; null: best val_metric")
@@ -146,6 +144,11 @@ class ShortlistOptions(Block):
     rows: Literal["all", "touched"] = key(
         "all", "of label tables that a step goes through; touched: those of its labels, far faster"
     )
+
+    @property
+    def largest(self) -> int | None:
+        """Return the size, or the largest that `auto` can choose; None: all labels."""
+        return max(SHORTLIST_SIZES) if isinstance(self.size, str) else self.size
 
 
 @dataclass(frozen=True)

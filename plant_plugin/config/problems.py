@@ -90,14 +90,6 @@ def _faults(hint: object, value: object) -> tuple[Value, list[ErrorDetails]]:
         return None, error.errors(include_url=False)
 
 
-def read_value(value: object, hint: object) -> Value:
-    """Return a value as declared, or a ``ValueError`` that says what is wrong with it."""
-    read, faults = _faults(hint, value)
-    if faults:
-        raise ValueError(_what(hint, faults))
-    return read
-
-
 def read_section(section: type[Section], content: Mapping[str, object], problems: Problems, above: str = "") -> Section:
     """Read a section of a configuration, which is under the key ``above`` (with a dot).
 

@@ -33,9 +33,7 @@ NOT_READ_BY_PLANT = {
     "scheduler_config": "stage2.schedule chooses the schedule",
 }
 CLIMBING = ("slanted_triangular", "one_cycle")
-READ_BY_PLANT_ONLY = (
-    "strategy", "precision", "kernels", "checkpoint_every", "logger", "devices",
-)  # fmt: skip
+READ_BY_PLANT_ONLY = ("strategy", "precision", "accumulate", "checkpoint_every", "logger", "devices")
 
 
 def check(settings: Settings, problems: Problems) -> None:
@@ -57,11 +55,14 @@ def check(settings: Settings, problems: Problems) -> None:
     _check_read(settings, network, problems)
     _check_stages(settings, network, problems)
     _check_refit(settings, network, problems)
-    if settings.linear:
-        _check_linear(settings, problems)
-    elif network is not None:
+    if network is not None:
         _check_network_config(settings, network, problems)
         _check_network(settings, network, problems)
+
+
+def is_ours(settings: Settings) -> bool:
+    """Tell whether this package's strategies train the model, and not LibMultiLabel."""
+    return not settings.linear and registry.get("networks", settings.model_name).ours
 
 
 def reads_whole_documents(settings: Settings) -> bool:
@@ -69,7 +70,7 @@ def reads_whole_documents(settings: Settings) -> bool:
     name = settings.model_name
     known = ":" in name or name in registry.entries("networks")
     over_language_model = bool(settings.network_config.get("lm_weight"))
-    return over_language_model and not settings.linear and known and registry.get("networks", name).ours
+    return over_language_model and known and is_ours(settings)
 
 
 def is_plant_over_words(settings: Settings) -> bool:
@@ -271,6 +272,9 @@ def _check_task(settings: Settings, problems: Problems) -> None:
         out = settings.predict_out_path
         if out and not os.path.isdir(Path(out).parent):
             problems.add("predict_out_path", "its folder does not exist", "make the folder first", value=out)
+    if settings.linear and settings.save_positive_predictions and settings.save_k_predictions:
+        fix = "keep one: the k best labels, or all labels with a positive score"
+        problems.add("save_positive_predictions", "excludes save_k_predictions", fix)
     if not settings.eval:
         if settings.training_file is None:
             problems.add("training_file", "there is nothing to train on", "name a file, or demo:train")
@@ -333,12 +337,6 @@ def _check_refit(settings: Settings, network: Entry | None, problems: Problems) 
         refuse(what, "leave out lr_scheduler or refit")
     if settings.resume:
         refuse(f"{network.name} has two trainings then, and resume knows one", "start again, without resume")
-
-
-def _check_linear(settings: Settings, problems: Problems) -> None:
-    if settings.save_positive_predictions and settings.save_k_predictions:
-        fix = "keep one: the k best labels, or all labels with a positive score"
-        problems.add("save_positive_predictions", "excludes save_k_predictions", fix)
 
 
 def _check_network(settings: Settings, network: Entry, problems: Problems) -> None:

@@ -172,10 +172,7 @@ class Plant:
         None, "With choose: about how long it may take; fewer epochs, shorter texts, or no network."
     )
     precision: Annotated[Literal["auto", "32", "bf16", "16"], AS_WRITTEN] = key("auto", "Numbers in training.")
-    kernels: Literal["auto", "torch", "triton"] = aside(
-        "auto",
-        "What computes label attention and ranking loss on a GPU; auto: Triton where it runs.",
-    )
+    accumulate: AtLeast1 = key(1, "Batches added up before one step of the optimiser, in both stages.")
     without_packing: Truth = aside(
         False,
         "LibMultiLabel's recurrent networks train on a CPU over padded batches: same numbers up to rounding, sooner.",
@@ -209,6 +206,16 @@ class Settings(Plant, Linear, Evaluation, Training, Model, Data, General, Block)
     planted_scores: PlantedScoresOptions = key(PlantedScoresOptions(), "a linear model beside the network")
     shortlist: ShortlistOptions = key(ShortlistOptions(), "which labels of a document the network scores")
     evidence: EvidenceOptions = key(EvidenceOptions(), "what made coders assign labels, and what is planted")
+
+    @property
+    def stop_on(self) -> str:
+        """Return the metric that patience watches."""
+        return self.early_stopping_metric or self.val_metric
+
+    @property
+    def stage1_batch_size(self) -> int:
+        """Return the documents, or labels, of a step of stage 1."""
+        return self.stage1.batch_size or self.batch_size
 
     def as_dict(self) -> Keys:
         """Every key with its value, blocks as dictionaries; what JSON and YAML can hold."""

@@ -20,10 +20,6 @@ class Signature(dict[str, object]):
         super().__init__(arguments)
         self.open = takes_any  # any further keyword argument is taken too (``**kwargs``)
 
-    def __str__(self) -> str:
-        shown = [name if default is REQUIRED else f"{name}={default!r}" for name, default in self.items()]
-        return f"({', '.join([*shown, '**'] if self.open else shown)})"
-
 
 @functools.cache
 def signature_of(target: str) -> Signature | None:

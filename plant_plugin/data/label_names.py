@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from plant_plugin.config.options import NAME_SOURCES
+from plant_plugin.config.sections import Data, Settings
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.text import one_label, tab_separated
 from plant_plugin.errors import DataError, needs_extra
@@ -35,8 +36,15 @@ def label_names(sources: Sequence[str], folder: Path | None = None) -> Names:
     return lambda label: next((name for names in name_sources if (name := names(label))), None)
 
 
-def names_beside(training_file: str | None) -> Path | None:
-    """Return the ``label_names.tsv`` beside a training file, where there is one."""
+def names_source(settings: Settings) -> str | None:
+    """Return where names of labels come from: what ``planted_scores.names`` says, or a file beside the documents."""
+    beside = names_beside(settings)
+    return settings.planted_scores.names or (str(beside) if beside else None)
+
+
+def names_beside(settings: Data) -> Path | None:
+    """Return the ``label_names.tsv`` beside the training file, where there is one."""
+    training_file = settings.training_file
     if not training_file or not Path(training_file).is_file():  # e.g. demo:train
         return None
     names = Path(training_file).with_name(LABEL_NAMES)

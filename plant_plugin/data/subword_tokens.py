@@ -32,7 +32,6 @@ class SubwordTokens:
         lm_weight: A preset, a GGUF file, or a name or folder that ``AutoTokenizer`` can load.
         add_special_tokens: Whether [CLS], [SEP], <s>, … are put around each text.
         local_only: Never ask the network.
-        trust_remote_code: Run Python code that comes with the tokenizer.
 
     Raises:
         ConfigError: Nothing of that name can be loaded, or it has neither a padding nor an end-of-text token.
@@ -44,12 +43,11 @@ class SubwordTokens:
         *,
         add_special_tokens: bool = True,
         local_only: bool = False,
-        trust_remote_code: bool = False,
     ) -> None:
         self.lm_weight, self.add_special_tokens = str(lm_weight), add_special_tokens
         from plant_plugin.networks.backbone.gguf import language_model  # imports torch, which words do without
 
-        self.tokenizer = load_tokenizer(language_model(self.lm_weight), local_only, trust_remote_code)
+        self.tokenizer = load_tokenizer(language_model(self.lm_weight), local_only)
         if self.tokenizer.pad_token_id is None:
             if self.tokenizer.eos_token_id is None:
                 what = "the tokenizer has neither a padding nor an end-of-text token"
@@ -134,15 +132,13 @@ class SubwordTokens:
         write_vocabulary(folder, content)
 
 
-def load_tokenizer(
-    lm_weight: str, local_only: bool = False, trust_remote_code: bool = False
-) -> PreTrainedTokenizerBase:
+def load_tokenizer(lm_weight: str, local_only: bool = False) -> PreTrainedTokenizerBase:
     """Load a tokenizer by the name, folder or file of its language model; a ConfigError where there is none."""
     from transformers import AutoTokenizer  # slow to import
 
     try:
         return AutoTokenizer.from_pretrained(
-            lm_weight, use_fast=True, local_files_only=local_only, trust_remote_code=trust_remote_code
+            lm_weight, use_fast=True, local_files_only=local_only, trust_remote_code=False
         )
     except Exception as error:  # transformers and the hub raise errors of a dozen kinds here
         what = f"no tokenizer could be loaded from it ({type(error).__name__})"

@@ -38,8 +38,7 @@ def build_tokens(settings: Settings, train: Split) -> Tokens:
     """
     lm_weight = settings.network_config.get("lm_weight")
     if lm_weight:
-        trusted = bool(settings.network_config.get("trust_remote_code"))
-        return SubwordTokens(lm_weight, add_special_tokens=settings.add_special_tokens, trust_remote_code=trusted)
+        return SubwordTokens(lm_weight, add_special_tokens=settings.add_special_tokens)
     if place := registry.vocabulary_folder(settings.model_name, settings.network_config):
         folder, argument, command = place
         if not Path(folder, VOCABULARY_FILE).is_file():

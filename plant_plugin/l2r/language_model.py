@@ -5,14 +5,12 @@ Shape key: **B** columns of a text, read side by side · **T** words of a segmen
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
-import lightning as L
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -29,7 +27,6 @@ from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.files import atomic_write, locked, write_json
 from plant_plugin.l2r.awd_lstm import AwdLstm, LanguageModel, State
 from plant_plugin.l2r.encoder import AwdLstmBackbone
-from plant_plugin.l2r.options import AwdLstm as Options
 from plant_plugin.model.folder import read_metadata, write_tensors
 from plant_plugin.networks.construct import construct, word_width
 from plant_plugin.training.devices import device_of
@@ -43,7 +40,17 @@ CLIP_NORM = 0.25  # gradient norm
 SAVED = ("identity", "step", "cpu_s", "best", "state", "perplexities")  # fields of a training in its state on disk
 
 
-def pretrain(settings: Settings) -> dict[str, dict[str, float]]:
+@dataclass(frozen=True)
+class Pretraining:
+    """How long and how fast a language model is trained."""
+
+    epochs: int  # passes over the training texts; the best by validation perplexity is kept
+    learning_rate: float  # highest of the one cycle
+    batch_size: int  # columns that the text is cut into, read side by side
+    segment_tokens: int  # words that a gradient goes back through
+
+
+def pretrain(settings: Settings, pretraining: Pretraining) -> dict[str, dict[str, float]]:
     """Train the language models that a configuration's encoder starts from, on its training texts only.
 
     The folder ``network_config.language_model`` gets ``vocabulary.json``, ``forward.safetensors`` and, where the
@@ -62,13 +69,13 @@ def pretrain(settings: Settings) -> dict[str, dict[str, float]]:
     if (place := registry.vocabulary_folder(settings.model_name, settings.network_config)) is None:
         fix = "add `language_model: FOLDER` to network_config of PLANTL2R, or with `encoder: awd_lstm`"
         raise ConfigError("there is no folder to write to", where="network_config.language_model", fix=fix)
-    folder, corpus = Path(place.folder), load_corpus(settings)
+    folder, corpus, seed = Path(place.folder), load_corpus(settings), settings.seed or 0
     tokens = build_tokens(replace(settings, network_config=network_config), corpus.train)
     vectors = None
     if isinstance(tokens, WordTokens):
-        dim = word_width(settings.model_name, network_config)
-        vectors = embedding_matrix(tokens, None, normalize=False, seed=settings.seed or 0, dim=dim)
-    L.seed_everything(settings.seed or 0, verbose=False)
+        width = word_width(settings.model_name, network_config)
+        vectors = embedding_matrix(tokens, None, normalize=False, seed=seed, dim=width)
+    torch.manual_seed(seed)
     backbone = construct(settings.model_name, 1, vectors, network_config).backbone
     if vectors is None or not isinstance(backbone, AwdLstmBackbone):
         fix = "PLANTL2R, or a network with `encoder: awd_lstm`"
@@ -79,35 +86,26 @@ def pretrain(settings: Settings) -> dict[str, dict[str, float]]:
         tokens.save(folder)
         splits = {split.name: tokens.encode(split.texts, WHOLE_DOCUMENT)
                   for split in corpus.splits if split.name != "test" and len(split)}  # fmt: skip
-        options = _options_of(settings)
-        pretraining = {name: value for name, value in vars(options).items() if name.startswith("pretraining")}
         common = {"vocabulary": tokens.hash(), "texts": corpus.train.hash(), "seed": str(settings.seed),
                 "options": repr(pretraining)}  # fmt: skip
         for direction, encoder in zip(backbone.directions, backbone.models, strict=True):
             assert isinstance(encoder, AwdLstm)
             network = repr([[*map(int, each.shape)] for each in encoder.parameters()] + [*encoder.dropouts])
-            backward = direction == "backward"
-            streams = {name: stream(arrays, tokens.pad_id, backward=backward) for name, arrays in splits.items()}
-            path, identity = folder / f"{direction}.safetensors", {**common, "network": network}
-            reports[direction] = _Training(path, identity, LanguageModel(encoder), streams, settings, options).run()
+            streams = {name: stream(arrays, tokens.pad_id, backward=direction == "backward")
+                       for name, arrays in splits.items()}  # fmt: skip
+            training = _Training(
+                folder / f"{direction}.safetensors", {**common, "network": network}, LanguageModel(encoder), streams,
+                settings, pretraining
+            )  # fmt: skip
+            reports[direction] = training.run()
         write_json(folder / REPORT, reports)
     return reports
-
-
-def _options_of(settings: Settings) -> Options:
-    """Return the options of the network's encoder; over a registered encoder, those of network and encoder."""
-    declared = registry.get("networks", settings.model_name).declared(settings.network_config)
-    assert declared is not None
-    options = declared(**settings.network_config)
-    assert isinstance(options, Options)
-    return options
 
 
 def stream(arrays: TokenArrays, between: int, *, backward: bool) -> npt.NDArray[np.int64]:
     """Join all documents to one run of words, the id ``between`` before each; backward, their words turned round."""
     documents = np.split(arrays.ids.astype(np.int64), arrays.offsets[1:-1])
-    step = -1 if backward else 1
-    return np.concatenate([part for words in documents for part in ([between], words[::step])])
+    return np.concatenate([part for words in documents for part in ([between], words[::-1] if backward else words)])
 
 
 def columns(words: npt.NDArray[np.int64], count: int) -> Tensor:
@@ -127,18 +125,18 @@ class _Training:
 
     def __init__(
         self, path: Path, identity: dict[str, str], model: LanguageModel,
-        streams: dict[str, npt.NDArray[np.int64]], settings: Settings, options: Options,
+        streams: dict[str, npt.NDArray[np.int64]], settings: Settings, options: Pretraining,
     ) -> None:  # fmt: skip
         self.path, self.identity, self.options, self.seed = path, identity, options, settings.seed or 0
         self._state_path = path.with_suffix(".state")
-        self.streams, self.device = streams, device_of(settings.cpu)
+        self.streams, self.device = streams, device_of(settings)
         self.model = model.to(self.device)
-        self.text = columns(streams["train"], options.pretraining_batch_size)
-        self.starts = range(0, self.text.shape[1] - 1, options.pretraining_segment_tokens)
+        self.text = columns(streams["train"], options.batch_size)
+        self.starts = range(0, self.text.shape[1] - 1, options.segment_tokens)
         self.optimizer = torch.optim.AdamW(
-            model.parameters(), options.pretraining_learning_rate, (0.9, 0.99), weight_decay=WEIGHT_DECAY
+            model.parameters(), options.learning_rate, (0.9, 0.99), weight_decay=WEIGHT_DECAY
         )
-        self.factor = learning_rate_factor("one_cycle", 0.0, options.pretraining_epochs * len(self.starts))
+        self.factor = learning_rate_factor("one_cycle", 0.0, options.epochs * len(self.starts))
         self.step, self.cpu_s, self.perplexities = 0, 0.0, list[float]()
         self.best: dict[str, Tensor] | None = None
         self.state: State = model.encoder.start(len(self.text))
@@ -151,13 +149,14 @@ class _Training:
             return {name: float(known[name]) for name in ("perplexity", "unigram_perplexity", "cpu_s") if name in known}
         self._resume()
         began, saved, steps = time.process_time(), time.monotonic(), len(self.starts)
-        while self.step < self.options.pretraining_epochs * steps:
+        while self.step < self.options.epochs * steps:
             self._train_step(self.starts[self.step % steps])
             self.step += 1
-            if self.step % steps == 0:
+            epoch_ended = self.step % steps == 0
+            if epoch_ended:
                 self.state = self.model.encoder.start(len(self.text))
                 self._validate()
-            if self.step % steps == 0 or time.monotonic() - saved > SAVE_SECONDS:
+            if epoch_ended or time.monotonic() - saved > SAVE_SECONDS:
                 now, saved = time.process_time(), time.monotonic()
                 self.cpu_s, began = self.cpu_s + now - began, now
                 self._save()
@@ -167,14 +166,14 @@ class _Training:
         """Take an optimiser step, whose random draws depend only on its number."""
         drawn = np.random.SeedSequence((self.seed, self.step)).generate_state(1)[0]
         torch.manual_seed(int(drawn))
-        segment = self.text[:, start : start + self.options.pretraining_segment_tokens + 1].to(self.device)
+        segment = self.text[:, start : start + self.options.segment_tokens + 1].to(self.device)
         self.model.train()
         loss, penalty, self.state = self.model.losses(segment[:, :-1], segment[:, 1:], self.state)
         self.optimizer.zero_grad()
         (loss + penalty).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP_NORM)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.options.pretraining_learning_rate * self.factor(self.step)
+            group["lr"] = self.options.learning_rate * self.factor(self.step)
         self.optimizer.step()
 
     def _validate(self) -> None:
@@ -184,7 +183,7 @@ class _Training:
         if not self.perplexities or value < min(self.perplexities):
             self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
         self.perplexities.append(value)
-        epoch = f"epoch {len(self.perplexities)}/{self.options.pretraining_epochs}"
+        epoch = f"epoch {len(self.perplexities)}/{self.options.epochs}"
         click.echo(f"{self.path.stem} {epoch}: validation perplexity {value:.1f}")
 
     def _finish(self) -> dict[str, float]:
@@ -207,10 +206,9 @@ class _Training:
 
     def _resume(self) -> None:
         """Load the state of a run that was killed; without a state that can be read the training starts anew."""
-        content: Keys | None = None  # what torch reads has no types
-        with contextlib.suppress(*UNREADABLE):
-            content = torch.load(self._state_path, map_location=self.device, weights_only=True)
-        if content is None:
+        try:
+            content: Keys = torch.load(self._state_path, map_location=self.device, weights_only=True)
+        except UNREADABLE:
             return
         self._check_same(content["identity"])
         self.model.load_state_dict(content["model"])
@@ -226,12 +224,12 @@ class _Training:
 
 
 @torch.no_grad()
-def perplexity(model: LanguageModel, words: npt.NDArray[np.int64], options: Options, device: torch.device) -> float:
+def perplexity(model: LanguageModel, words: npt.NDArray[np.int64], options: Pretraining, device: torch.device) -> float:
     """Return the exponential of the mean cross-entropy of a run of words, each predicted from all before it."""
     model.eval()
-    text, total, state = columns(words, options.pretraining_batch_size), 0.0, None
-    for start in range(0, text.shape[1] - 1, options.pretraining_segment_tokens):
-        segment = text[:, start : start + options.pretraining_segment_tokens + 1].to(device)
+    text, total, state = columns(words, options.batch_size), 0.0, None
+    for start in range(0, text.shape[1] - 1, options.segment_tokens):
+        segment = text[:, start : start + options.segment_tokens + 1].to(device)
         loss, _, state = model.losses(segment[:, :-1], segment[:, 1:], state or model.encoder.start(len(text)))
         total += float(loss) * (segment.shape[1] - 1)
     return math.exp(total / max(1, text.shape[1] - 1))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from plant_plugin.config.options import NetworkOptions
-from plant_plugin.config.values import AtLeast1, NotNegative, Positive, Share, Text, Truth
+from plant_plugin.config.values import AtLeast1, NotNegative, Share, Text, Truth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,10 +22,6 @@ class AwdLstm(NetworkOptions):
     segment_tokens: AtLeast1 | None = None  # words that are read at once, the state carried on; None: all
     gradient_segments: AtLeast1 | None = None  # the last segments of a document, trained through; None: all
     language_model: Text | None = None  # folder that `plant pretrain-lm` writes; None: the encoder starts as drawn
-    pretraining_epochs: AtLeast1 = 20  # passes over the training texts; the best by validation perplexity is kept
-    pretraining_learning_rate: Positive = 0.001  # highest of the one cycle
-    pretraining_batch_size: AtLeast1 = 384  # columns that the text is cut into, read side by side
-    pretraining_segment_tokens: AtLeast1 = 80  # words that a gradient goes back through
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -130,7 +130,7 @@ def run_ranker(network: PLANTL2R, inputs: Inputs, settings: Settings, run: Run) 
     tokens = inputs.documents.tokens
     assert inputs.relevance is not None
     words = np.setdiff1d(np.arange(tokens.size), tokens.special_ids)
-    lists = inputs.relevance.matrix, words, options.batch_size or settings.batch_size, settings.seed or 0
+    lists = inputs.relevance.matrix, words, settings.stage1_batch_size, settings.seed or 0
     train, val = (LabelLists(*lists, whole=whole) for whole in (False, True))
     module = RankerStage(network, options, settings, train, val)
     module.ranker, module.monitor, module.stop_on = rankers[0], *[f"ranker-nDCG@{options.k}"] * 2

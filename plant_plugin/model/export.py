@@ -33,7 +33,7 @@ from plant_plugin.report.result import Result, read_result
 from plant_plugin.report.tables import percent
 
 PART = "backbone."  # how the names of the language model's tensors start
-ADAPTED = ("quantization", "lora", "gradient_checkpointing", "lm_from_scratch")
+ADAPTED = ("quantization", "lora", "gradient_checkpointing")
 
 SHOWN = ("MAP", "nDCG@5", "P@1", "P@5", "Micro-F1@micro", "Macro-F1@macro")
 USE = """\
@@ -104,7 +104,6 @@ def _merged(
         quantization=config.get("quantization", "none"),
         lora=None if config.get("lora") is None else LoraOptions(**config["lora"]),
         frozen=True,
-        trust_remote_code=config.get("trust_remote_code", False),
         dequantize=True,
     )
     if backbone.fingerprint != content["base"]:
@@ -118,7 +117,7 @@ def _merged(
         raise CheckpointError("the adapters do not fit the language model", where=str(folder / MODEL), fix="train anew")
     merged = merge_adapters(backbone.model).to(dtype)
     remaining = {key: value for key, value in config.items() if key not in ADAPTED}
-    options = {**remaining, "lm_weight": BACKBONE, **({} if frozen else {"lm_frozen": True})}
+    options = {**remaining, "lm_weight": BACKBONE}
     changed: Content = {**content, "network_config": options, "base": fingerprint(merged)}
     return merged, {name: value for name, value in tensors.items() if name not in of_model}, changed
 

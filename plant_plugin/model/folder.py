@@ -26,6 +26,7 @@ from plant_plugin.errors import CheckpointError, ConfigError, suggestion
 from plant_plugin.files import atomic_folder, atomic_write, read_json, write_json, write_text
 from plant_plugin.model.manifest import BACKBONE, CONFIG, LABELS, MANIFEST, MODEL, THRESHOLDS, verify, write_manifest
 from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.backbone.loading import of_checkpoint
 from plant_plugin.networks.construct import Allowance, construct
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
@@ -172,9 +173,6 @@ def _check_network(path: Path, name: str, options: Keys, *, trust_code: bool) ->
         return
     if not trust_code and ":" in name:
         raise CheckpointError(f"imports and runs {name.partition(':')[0]!r}", where=f"{path}: model_name", fix=YOURS)
-    if not trust_code and options.get("trust_remote_code", False) is not False:
-        where = f"{path}: network_config.trust_remote_code"
-        raise CheckpointError("runs Python code that comes with a language model", where=where, fix=YOURS)
     if ":" in name:
         return
     known = {entry.name: entry for entry in registry.entries("networks").values() if entry.ours}
@@ -207,9 +205,9 @@ def language_model_of(folder: Path, content: Content, lm_weight: str | None) -> 
         if lm_weight is not None:
             what, where = "a registry says where its language model lies", f"{folder / CONFIG}: lm_weight"
             raise CheckpointError(what, where=where, fix="leave out the other place, or write it into the registry")
-        return options if base is not None else options | {"lm_from_scratch": True}
+        return options
     if content["word_vectors"] is None and base is None:
-        options |= {"lm_weight": str(folder / BACKBONE), "lm_from_scratch": True}
+        options["lm_weight"] = str(folder / BACKBONE)
     elif options.get("lm_weight") == BACKBONE:  # an exported model brings its own
         options["lm_weight"] = str(folder / BACKBONE)
     elif base is not None and lm_weight is not None:
@@ -223,13 +221,11 @@ def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str
     options, path = language_model_of(folder, content, lm_weight), folder / CONFIG
     if ":" in name and name != NO_NETWORK:
         logger.warning("%s imports %s", path, registry.get("networks", name).place)
-    elif options.get("trust_remote_code"):
-        logger.warning("%s runs the Python code that comes with %s", path, options.get("lm_weight"))
     # No memory for whatever the folder says: its weights are all that there is, but for those of a language model.
     holds_all = base is None and ":" not in name
     whole = (folder / MODEL).stat().st_size * ROOM + LEAST if holds_all else free_and_total_memory()[1]
     try:
-        with Allowance(whole):
+        with Allowance(whole), of_checkpoint(has_weights=base is None):
             network = construct(name, num_labels, None if vectors is None else torch.zeros(*vectors), options)
     except ConfigError as error:
         raise CheckpointError(error.what, where=f"{path}: {error.where}", fix=error.fix) from error

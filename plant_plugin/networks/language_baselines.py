@@ -124,6 +124,5 @@ class PLMCA(HeadNetwork):
 
 
 def _backbone(settings: options.Windows) -> HuggingFaceBackbone:
-    from_scratch, dropout = settings.lm_from_scratch, settings.post_encoder_dropout
     build = backbone_class(settings.lm_weight)
-    return build(settings.lm_weight, settings.lm_window, from_scratch=from_scratch, dropout=dropout)
+    return build(settings.lm_weight, settings.lm_window, dropout=settings.post_encoder_dropout)

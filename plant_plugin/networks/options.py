@@ -66,7 +66,6 @@ class Windows(Prior):
     # The papers: RoBERTa-PM, trained on PubMed and MIMIC.
     lm_weight: Text  # a Hugging Face encoder, by name or folder
     lm_window: AtLeast1 = 128  # sub-words of it; the papers read at most 3072 (PLM-ICD) and 6000 (PLM-CA) a document
-    lm_from_scratch: Truth = False  # draw the weights of its architecture instead of loading them
     post_encoder_dropout: Share = 0.0  # of the joined states; the authors have none
 
 
@@ -75,8 +74,6 @@ class LoraOptions(Block):
     """``network_config: {lora: …}``: adapters on all projections of attention; the paper's values."""
 
     r: AtLeast1 = 16  # rank
-    alpha: AtLeast1 = 32  # the adapters' output is multiplied with alpha / r
-    dropout: Share = 0.05  # of the adapters' input
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +95,6 @@ class PLANT(Words):
     post_encoder_dropout: Share = 0.2  # of the states
     lm_weight: Text | None = None  # an encoder or decoder: preset, name, folder or GGUF file
     lm_window: AtLeast1 | None = None  # sub-words of a window over long documents; None: what the model can take
-    lm_from_scratch: Truth = False  # draw the weights of its architecture instead of loading them
-    lm_frozen: Truth = False  # train only the head
     freeze_encoder: Truth = False  # train a layer over its states, which are computed once and kept in `cache_dir`
     # Of a language model that trains, instead of all rates in its configuration; None: those rates. On a CPU half of a
     # step goes into drawing random numbers: 0 trains twice as fast.
@@ -107,7 +102,6 @@ class PLANT(Words):
     quantization: Literal["none", "nf4", "int8"] = "none"  # of the language model's weights, which do not train then
     lora: LoraOptions | None = None  # train adapters in its place
     gradient_checkpointing: Truth = False  # layers are computed twice: less memory, a third more time
-    trust_remote_code: Truth = False  # run Python code that comes with the model
     num_heads: AtLeast1 = 8  # A, must divide H
     pool_size: AtLeast1 = 128  # P, at most H
 
@@ -129,17 +123,11 @@ class PLANT(Words):
             for name in TRAINED:
                 if getattr(self, name) is not None:
                     yield Fault(name, "a frozen language model does not train", "leave out one of the two")
-        if self.lm_from_scratch and self.quantization != "none":
-            fix = "leave out one of the two; to try a shape, save the drawn model to a folder first"
-            yield Fault("lm_from_scratch", "drawn weights are not quantised", fix)
 
 
 ENCODERS = ("cnn", "bigru", "bilstm")
 TRAINED = ("lora", "lm_dropout")
-FOR_LANGUAGE_MODELS = (
-    "lm_window", "lm_from_scratch", "lm_frozen", "quantization", "gradient_checkpointing",
-    "trust_remote_code", *TRAINED,
-)  # fmt: skip
+FOR_LANGUAGE_MODELS = ("lm_window", "quantization", "gradient_checkpointing", *TRAINED)
 
 
 @dataclass(frozen=True, kw_only=True)

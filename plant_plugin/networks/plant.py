@@ -51,9 +51,7 @@ def _backbone(
     common: Keys = {
         "window": settings.lm_window,
         "overlap": None,
-        "from_scratch": settings.lm_from_scratch,
         "quantization": settings.quantization,
-        "trust_remote_code": settings.trust_remote_code,
     }
     if settings.freeze_encoder:
         if backbone_class(settings.lm_weight) is not HuggingFaceBackbone:
@@ -64,7 +62,6 @@ def _backbone(
         settings.lm_weight,
         dropout=settings.post_encoder_dropout,
         lora=settings.lora,
-        frozen=settings.lm_frozen,
         gradient_checkpointing=settings.gradient_checkpointing,
         own_dropout=settings.lm_dropout,
         **common,

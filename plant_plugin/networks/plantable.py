@@ -35,7 +35,7 @@ class PlantableNetwork(nn.Module, ABC):
     1. ``__init__(self, num_classes, embed_vecs, …)``: L and the word vectors (V, dim) come from the data, all else from
        ``network_config``. It sets ``num_labels``, and ``backbone``: a module called with ``text`` (B, T), ``length``
        (B,) and ``mask`` (B, T) that returns states (B, T, H). A network over a language model takes ``lm_weight``
-       instead of word vectors, with ``lm_window`` and ``lm_from_scratch``, for a ``HuggingFaceBackbone``.
+       instead of word vectors, with ``lm_window``, for a ``HuggingFaceBackbone``.
     2. ``scores(hidden, labels)``: the attention scores of chosen labels *before* the softmax, (B, M, T). Stage 1 ranks
        tokens by them.
     3. ``logits(hidden)``: of all labels, (B, L).

@@ -74,7 +74,7 @@ def _made(config: Config) -> tuple[Config, bool]:
             raise CheckpointError("nothing to resume is here", where=str(folder), fix=fix)
         return config, False
     try:
-        if folder != Path(config.result_dir) / config.run_name:  # whoever calls has named it
+        if folder != config.new_folder:  # whoever calls has named it
             new = not folder.exists()
             folder.mkdir(parents=True, exist_ok=True)
             return config, new

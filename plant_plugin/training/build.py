@@ -40,7 +40,7 @@ def build_network(documents: Encoded, settings: Settings, further: Further | Non
             file = vectors_file(str(settings.embed_file), settings.embed_cache_dir)
         normalize, dim = settings.normalize_embed, word_width(name, options)
         vectors = embedding_matrix(documents.tokens, file, normalize=normalize, seed=seed, dim=dim)
-    with made_on(device_of(settings.cpu)):
+    with made_on(device_of(settings)):
         network = construct(name, documents.num_labels, vectors, options)
     network.start(documents.hashes["vocabulary"])
     if settings.checkpoint_path:
@@ -84,7 +84,6 @@ def load(settings: Settings, run: Run) -> tuple[Scoring, dict[str, float]]:
     """
     folder = _folder_of(settings.checkpoint_path or settings.resume or "")
     name, options = _network_of(settings)
-    own_code = ":" in name or bool(options.get("trust_remote_code"))  # the configuration names it too
     content, what, lm_weight = read_content(folder, trust_code=True), "", options.get("lm_weight")  # imports nothing
     trained = content["network_config"]
     if options and content["base"]:  # its weights are compared, wherever they lie
@@ -93,12 +92,10 @@ def load(settings: Settings, run: Run) -> tuple[Scoring, dict[str, float]]:
         what = f"it holds {content['model_name']}, the configuration names {name}"
     elif options and options != trained:
         what = "it was trained with another network_config than the configuration names"
-    elif trained.get("trust_remote_code") and not options.get("trust_remote_code"):
-        what = "it asks for code that comes with a language model, and the configuration has no trust_remote_code"
     if what:
         raise CheckpointError(what, where=str(folder), fix="use the configuration of the training run")
-    with made_on(device_of(settings.cpu)):
-        model = load_model(folder, lm_weight, trust_code=own_code)
+    with made_on(device_of(settings)):
+        model = load_model(folder, lm_weight, trust_code=":" in name)  # the configuration names it too
     documents, planted = prepare(settings, run, model.tokens, model.labels), model.planted_scores
     marks = mark_tokens(documents, model.phrases, content["phrase_prior"], run, trains=False)
     size = content["shortlist"]
@@ -125,5 +122,5 @@ def save(scoring: Scoring, thresholds: Mapping[str, float]) -> None:
         planted_scores=scoring.planted,
         phrase_prior=settings.evidence.prior if inputs.marks else 0,
         shortlist=inputs.shortlists.length,
-        label_names=names_beside(settings.training_file),
+        label_names=names_beside(settings),
     )

@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 from torch import multiprocessing, nn
 
-from plant_plugin.config.sections import Settings
+from plant_plugin.config.sections import General, Settings
 from plant_plugin.errors import ConfigError, Interrupted, PlantError
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.machine import usable_cores
@@ -32,9 +32,9 @@ PATIENCE = timedelta(hours=12)  # the others wait while the first computes the r
 GRACE = 60.0  # seconds between the end of one process and the end of all; a busy machine needs some to notice it
 
 
-def device_of(cpu: bool) -> torch.device:
+def device_of(settings: General) -> torch.device:
     """Return the first GPU where there is one and ``cpu`` is not set, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() and not cpu else "cpu")
+    return torch.device("cuda" if torch.cuda.is_available() and not settings.cpu else "cpu")
 
 
 def count() -> int:
@@ -101,11 +101,11 @@ def together(work: Callable[[], T], settings: Settings, folder: Path) -> T:
         ConfigError: More devices than there are, or another number than ``torchrun`` started.
         PlantError: Another process ended before its time.
     """
-    _check(settings.devices, settings.cpu)
+    _check(settings)
     if settings.shortlist.rows == "touched":
         raise ConfigError("only one device on one machine can", where="shortlist.rows", fix="leave out touched")
     if _launched():
-        return _member(work, settings.cpu)
+        return _member(work, settings)
     from lightning.fabric.plugins.environments.lightning import find_free_network_port
 
     variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": find_free_network_port(), "WORLD_SIZE": settings.devices,
@@ -113,14 +113,14 @@ def together(work: Callable[[], T], settings: Settings, folder: Path) -> T:
     environment = {name: str(value) for name, value in variables.items()}
     with _variables({**environment, "RANK": "0", "LOCAL_RANK": "0"}):
         others = multiprocessing.start_processes(
-            _other, (work, settings.cpu, environment), settings.devices - 1, join=False, start_method="spawn"
+            _other, (work, settings, environment), settings.devices - 1, join=False, start_method="spawn"
         )
         failed: queue.SimpleQueue[str] = queue.SimpleQueue()
         done = threading.Event()
         watching = threading.Thread(target=_watch, args=(others, failed, done), daemon=True)
         watching.start()
         try:
-            return _member(work, settings.cpu)
+            return _member(work, settings)
         except RuntimeError as error:
             try:  # a lost connection is seen before the end of the process that held it
                 reason = failed.get(timeout=GRACE)
@@ -137,15 +137,16 @@ def together(work: Callable[[], T], settings: Settings, folder: Path) -> T:
                 process.kill()
 
 
-def _check(devices: int, cpu: bool) -> None:
+def _check(settings: Settings) -> None:
     """Compare what is asked for with what there is."""
+    devices = settings.devices
     if _launched():
         world = os.environ["WORLD_SIZE"]
         local = int(os.environ.get("LOCAL_WORLD_SIZE", world))
         if devices != local:
             what = f"{local} of {world} processes were started on this machine, but devices is {devices}"
             raise ConfigError(what, where="devices", fix=f"--devices {local}, or another --nproc-per-node of torchrun")
-    cuda = device_of(cpu).type == "cuda"
+    cuda = device_of(settings).type == "cuda"
     there = torch.cuda.device_count() if cuda else usable_cores()
     if devices > there:
         what = f"{devices} are asked for, {there} {'GPUs' if cuda else 'processor cores'} are there"
@@ -157,9 +158,9 @@ def _launched() -> bool:
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
-def _member(work: Callable[[], T], cpu: bool) -> T:
+def _member(work: Callable[[], T], settings: Settings) -> T:
     """Join the other processes and do this one's work."""
-    cuda = device_of(cpu).type == "cuda"
+    cuda = device_of(settings).type == "cuda"
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=PATIENCE)
@@ -169,12 +170,12 @@ def _member(work: Callable[[], T], cpu: bool) -> T:
         dist.destroy_process_group()
 
 
-def _other(index: int, work: Callable[[], object], cpu: bool, environment: dict[str, str]) -> None:
+def _other(index: int, work: Callable[[], object], settings: Settings, environment: dict[str, str]) -> None:
     """Do the work in a process that this module has started."""
     number = str(index + 1)
     os.environ.update({**environment, "RANK": number, "LOCAL_RANK": number})
     with contextlib.suppress(Interrupted):  # the first process says how to resume
-        _member(work, cpu)
+        _member(work, settings)
 
 
 def _watch(others: multiprocessing.ProcessContext, failed: queue.SimpleQueue[str], done: threading.Event) -> None:

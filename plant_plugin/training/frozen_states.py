@@ -47,18 +47,18 @@ def frozen_states(
         content = backbone.content_hash()
         for split in documents.arrays:
             try:
-                states[split] = _states_of(split, documents, backbone, content, settings)
+                states[split] = _states_of(split, documents, backbone, content, settings, run)
             except PlantError as error:
                 logger.warning("States are computed in every epoch: %s", error)
     return states
 
 
 def _states_of(
-    split: str, documents: Encoded, backbone: FrozenBackbone, content: str, settings: Settings
+    split: str, documents: Encoded, backbone: FrozenBackbone, content: str, settings: Settings, run: Run
 ) -> FrozenStates:
     """Map the states of a split from the cache folder, where they are computed if need be."""
-    arrays, device = documents.arrays[split], device_of(settings.cpu)
-    precision = precision_of(settings.precision, device)
+    arrays, device = documents.arrays[split], device_of(settings)
+    precision = precision_of(settings)
     digest = hashlib.sha256(f"{CACHE_VERSION} {precision} {content}".encode())
     digest.update(arrays.ids.tobytes())
     digest.update(arrays.offsets.tobytes())
@@ -75,7 +75,7 @@ def _states_of(
             states = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.int16, shape=shape)
             with open(temporary, "r+b") as stream:
                 reserve(stream, temporary.stat().st_size)
-            for batch in tqdm(batches, f"states of {split}", leave=False, disable=settings.silent):
+            for batch in tqdm(batches, f"states of {split}", leave=False, disable=run.silent):
                 on_device = move(batch, device)
                 computed = backbone.frozen_states(on_device["text"], on_device["mask"]).cpu().view(torch.int16).numpy()
                 for row, (document, length) in enumerate(zip(batch["document"], batch["length"], strict=True)):

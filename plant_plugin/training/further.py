@@ -135,7 +135,7 @@ def _written(folder: Path, sets: dict[str, list[Marked]], known: set[str], confi
         labels = known.union(*(document.labels for documents in sets.values() for document in documents))
         write_text(folder / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
         keys |= {"label_file": str(folder / LABELS), "include_test_labels": False}
-    if names := names_beside(before.training_file):
+    if names := names_beside(before):
         write_text(folder / names.name, names.read_text(encoding="utf-8"))
     for name, key in (("train", "training_file"), ("valid", "val_file")):
         path = folder / f"{name}.txt"

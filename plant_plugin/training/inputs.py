@@ -129,8 +129,8 @@ def prepare(
             raise CheckpointError(what, where=settings.label_file, fix=fix)
         corpus = corpus.with_labels(label_names)
     keys = dict.fromkeys(settings.monitor_metrics, "monitor_metrics")
-    num_labels, stop_on = len(corpus.label_names), settings.early_stopping_metric or settings.val_metric
-    keys |= {stop_on: "early_stopping_metric", settings.val_metric: "val_metric"}
+    num_labels = len(corpus.label_names)
+    keys |= {settings.stop_on: "early_stopping_metric", settings.val_metric: "val_metric"}
     check_ranks(keys, settings.save_k_predictions, num_labels, most=num_labels - 1)
     with run.phase("tokens"):
         tokens = tokens or build_tokens(settings, corpus.train)

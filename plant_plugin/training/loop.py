@@ -165,20 +165,20 @@ def _trainer(module: StageModule, keep_state: KeepState) -> L.Trainer:
             EarlyStopping(module.stop_on, mode=stop_mode, patience=module.patience, strict=True),
         ]  # fmt: skip
     callbacks.append(keep_state)  # after `best`, so that the state to resume from knows this epoch's best score
-    if not settings.silent:
+    if not run.silent:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
-    device = device_of(settings.cpu)
+    device = device_of(settings)
     return L.Trainer(
         accelerator="gpu" if device.type == "cuda" else "cpu",
         devices=settings.devices,
         num_nodes=machines(),
         strategy=strategy,
         use_distributed_sampler=False,
-        precision=precision_of(settings.precision, device),
+        precision=precision_of(settings),
         max_epochs=run.stop_after.get(module.stage, module.epochs),
         callbacks=callbacks,
         plugins=[WholeFiles()],
-        accumulate_grad_batches=module.options.accumulate,
+        accumulate_grad_batches=settings.accumulate,
         gradient_clip_val=module.options.clip_norm,
         gradient_clip_algorithm="norm",
         limit_train_batches=_limit(settings.limit_train_batches, module.train_batches),
@@ -187,7 +187,7 @@ def _trainer(module: StageModule, keep_state: KeepState) -> L.Trainer:
         num_sanity_val_steps=0,
         reload_dataloaders_every_n_epochs=1,
         enable_model_summary=False,
-        enable_progress_bar=not settings.silent,
+        enable_progress_bar=not run.silent,
         default_root_dir=run.folder,
     )
 

@@ -17,10 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from plant_plugin.config.options import AUTO, SHORTLIST_SIZES
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, move
-from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.report.run import Run
 from plant_plugin.training.build import build_network, plant_relevance
 from plant_plugin.training.devices import device_of
@@ -71,10 +69,9 @@ def measure(settings: Settings) -> Pace:
     Raises:
         PlantError: Memory does not suffice for the largest batch; says what to lower.
     """
-    triton_choice.choose(settings.kernels)
-    device, trainings = device_of(settings.cpu), 1 if settings.refit == "none" else 2
+    device, trainings = device_of(settings), 1 if settings.refit == "none" else 2
     with TemporaryDirectory() as folder:
-        settings = replace(settings, refit="none", silent=True)
+        settings = replace(settings, refit="none")
         run = Run(Path(folder), silent=True, tests=False)
         with limited_memory(run, limited=device.type == "cpu"):
             torch.manual_seed(settings.seed or 0)
@@ -99,11 +96,10 @@ def measure(settings: Settings) -> Pace:
 
 
 def _draw_shortlists(documents: Encoded, settings: Settings) -> Shortlists:
-    size = max(SHORTLIST_SIZES) if settings.shortlist.size == AUTO else settings.shortlist.size
-    if size is None:
+    if (size := settings.shortlist.largest) is None:
         return Shortlists()
     lengths = {name: len(arrays) for name, arrays in documents.arrays.items()}
-    return Shortlists({name: draw_labels(length, documents.num_labels, int(size)) for name, length in lengths.items()})
+    return Shortlists({name: draw_labels(length, documents.num_labels, size) for name, length in lengths.items()})
 
 
 def draw_labels(documents: int, labels: int, size: int) -> Small:
@@ -118,7 +114,7 @@ def _measured(module: StageModule, run: Run, device: torch.device) -> StagePace:
     """Measure a stage; its accumulated steps are taken to be as many as its batches."""
     module.to(device).train()  # pretrained models come in evaluation mode
     optimizer = module.configure_optimizers()["optimizer"]
-    narrow = NARROW.get(precision_of(module.settings.precision, device))
+    narrow = NARROW.get(precision_of(module.settings))
 
     def train(batch: dict[str, Tensor]) -> None:
         optimizer.zero_grad()

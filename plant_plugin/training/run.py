@@ -14,12 +14,12 @@ from pathlib import Path
 import lightning as L
 
 from plant_plugin.config import Config, registry
+from plant_plugin.config.rules import is_ours
 from plant_plugin.config.values import Keys
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.files import write_text
 from plant_plugin.model.folder import read_content, read_labels
-from plant_plugin.networks.kernels import triton_choice
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
@@ -64,7 +64,7 @@ def run(config: Config, *, tests: bool = True) -> Result:
         if config.settled and not config.silent and is_first():
             folder = shlex.quote(str(config.checkpoint_dir))
             commands = f"\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
-            print(f"the model is in {folder}{commands if _is_ours(config) else ''}", file=sys.stderr)
+            print(f"the model is in {folder}{commands if is_ours(config) else ''}", file=sys.stderr)
         return result
 
 
@@ -144,11 +144,6 @@ def read_documents(config: Config, run: Run) -> Encoded:
     return documents
 
 
-def _is_ours(config: Config) -> bool:
-    """Tell whether our strategies train the model; ``plant predict`` reads no folder of LibMultiLabel's."""
-    return not config.linear and registry.get("networks", config.model_name).ours
-
-
 def _one_process(config: Config, tests: bool) -> Result:
     """Run one of the processes of a run: all use the folder of the first, and only that prints and writes."""
     config = from_first(lambda: config)
@@ -157,7 +152,7 @@ def _one_process(config: Config, tests: bool) -> Result:
     record.config_name, record.config_hash, record.changed = config.config_name, config.hash(), config.changed()
     try:
         registry.use(config.registry)  # in a process that was started for this run
-        if not _is_ours(config):
+        if not is_ours(config):
             from plant_plugin.host.baseline import run_baseline  # imports LibMultiLabel, seconds
 
             return run_baseline(config, record)
@@ -170,7 +165,6 @@ def _one_process(config: Config, tests: bool) -> Result:
 
 def _guarded(config: Config, run: Run, stages: Stages) -> Result:
     """Train, or test, where a stop, a full disk and an earlier end of the same run are provided for."""
-    triton_choice.choose(config.kernels)
     run.logged_config, run.config_hash, run.changed = config.as_dict(), config.hash(), config.changed()
     thresholds = None
     run.command = resume.command(str(config.config_path or config.config_name), run.resumed_from)
@@ -186,7 +180,7 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
             return read_result(path) if is_first() and path.is_file() else {}
         if config.refit != "none":
             config, thresholds = _trained_once(config, run, stages)
-        stack.enter_context(limited_memory(run, limited=device_of(config.cpu).type == "cpu"))
+        stack.enter_context(limited_memory(run, limited=device_of(config).type == "cpu"))
         L.seed_everything(config.seed or 0, workers=True, verbose=False)
         if config.eval:
             return test(*load(config, run))

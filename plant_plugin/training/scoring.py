@@ -29,21 +29,20 @@ from plant_plugin.report.result import Scored, device_name, note_thresholds, tun
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, count, device_of, is_first, rank
 from plant_plugin.training.inputs import Floats, Inputs, Logits, Places
-from plant_plugin.training.stage import so_many
+from plant_plugin.training.stage import taken
 
 ScoreBatch = tuple[Floats | sparse.csr_array, sparse.csr_array, Places]  # logits and truth (B, L), document numbers
 
 
 def network_logits(network: PlantableNetwork, inputs: Inputs, split: str, settings: Settings) -> Iterator[Logits]:
     """Yield a network's own logits of a split, batch by batch, in the first process; all processes compute them."""
-    device = device_of(settings.cpu)
+    device = device_of(settings)
     network.to(device).eval()
     batches = inputs.batches(split, settings.eval_batch_size).take_part(rank(), count())
-    share = settings.limit_test_batches if split == "test" else settings.limit_val_batches
-    wanted = so_many(share, len(batches))
-    taken = zip(range(wanted), batches, strict=False)
+    wanted = taken(settings, split, len(batches))
+    numbered = zip(range(wanted), batches, strict=False)
     with torch.inference_mode():
-        for _, batch in tqdm(taken, split, wanted, leave=False, disable=settings.silent):
+        for _, batch in tqdm(numbered, split, wanted, leave=False, disable=settings.silent):
             scored = None
             if "surplus" not in batch:
                 on_device = move(batch, device)
@@ -90,7 +89,7 @@ class Scoring:
         return Scored(
             model=settings.model_name,
             strategy=settings.strategy,
-            device=f"{count()} × " * (count() > 1) + device_name(device_of(settings.cpu)),
+            device=f"{count()} × " * (count() > 1) + device_name(device_of(settings)),
             labels=documents.corpus.label_names,
             train_counts=documents.train_counts,
             num_train=documents.num_train,

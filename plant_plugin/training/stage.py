@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from plant_plugin.config.options import Stage2Options, StageOptions
-from plant_plugin.config.sections import Settings
+from plant_plugin.config.sections import Settings, Training
 from plant_plugin.data.batches import Batches, move
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
@@ -244,7 +244,7 @@ class StageModule(L.LightningModule):
                 groups.append({"name": called, "params": part, "lr": learning_rate * times})
         kind = settings.optimizer
         extra: dict[str, float] = {"momentum": settings.momentum} if kind == "sgd" else {}
-        if kind in TOUCHED and device_of(settings.cpu).type == "cpu":
+        if kind in TOUCHED and device_of(settings).type == "cpu":
             # These have a compiled step, one pass over each tensor; on a GPU it would unscale fp16 gradients by itself.
             extra["fused"] = True
         touched = settings.shortlist.rows == "touched"
@@ -252,11 +252,17 @@ class StageModule(L.LightningModule):
             if isinstance(head, LabelAttentionHead):
                 head.touched_rows = touched
         optimizer = (TOUCHED if touched else OPTIMIZERS)[kind](groups, weight_decay=settings.weight_decay, **extra)
-        batches = so_many(settings.limit_train_batches, len(self.train_batches))
-        total = max(1, math.ceil(batches / options.accumulate) * self.epochs)
+        batches = taken(settings, "train", len(self.train_batches))
+        total = max(1, math.ceil(batches / settings.accumulate) * self.epochs)
         factor = learning_rate_factor(self.rates.schedule, self.rates.warmup, total)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+
+def taken(settings: Training, split: str, batches: int) -> int:
+    """Return how many batches of a split the configured limits leave."""
+    limits = {"train": settings.limit_train_batches, "val": settings.limit_val_batches}
+    return so_many(limits.get(split, settings.limit_test_batches), batches)
 
 
 def so_many(limit: float, batches: int) -> int:
@@ -302,12 +308,13 @@ def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[
     return factor
 
 
-def precision_of(chosen: str, device: torch.device) -> Precision:
+def precision_of(settings: Settings) -> Precision:
     """Return Lightning's name of the configured precision; ``auto`` is bf16 (or fp16) on a GPU and fp32 on a CPU.
 
     Raises:
         ConfigError: fp16 on a CPU, which has no fast fp16 products and no loss scaling.
     """
+    chosen, device = settings.precision, device_of(settings)
     if chosen == "16" and device.type == "cpu":
         raise ConfigError("fp16 needs a GPU", where="precision", fix="use precision: bf16, 32 or auto")
     if chosen == "auto":

@@ -118,7 +118,7 @@ def run_stage1(network: PlantableNetwork, inputs: Inputs, settings: Settings, ru
         replace(entry, target=entry.stage1).load()(network, inputs, settings, run)
         return
     same_weights(network)
-    size = settings.stage1.batch_size or settings.batch_size
-    module = Stage1(network, settings.stage1, settings, *inputs.stage_batches(size, settings))
+    batches = inputs.stage_batches(settings.stage1_batch_size, settings)
+    module = Stage1(network, settings.stage1, settings, *batches)
     module.monitor = module.stop_on = f"attention-nDCG@{settings.stage1.k}"
     train_stage(module, run)

@@ -83,5 +83,5 @@ def run_stage2(network: PlantableNetwork, inputs: Inputs, settings: Settings, ru
     module = Stage2(network, settings.stage2, settings, *inputs.stage_batches(settings.batch_size, settings))
     module.rates = settings.stage2
     module.inputs, module.monitor = inputs, settings.val_metric
-    module.stop_on = settings.early_stopping_metric or settings.val_metric
+    module.stop_on = settings.stop_on
     train_stage(module, run)

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from plant_plugin.config.options import NAME_SOURCES, NO_NAMES, PLANTED_SCORES, PlantedScoresOptions
+from plant_plugin.config.options import NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES
 from plant_plugin.config.sections import Settings
-from plant_plugin.data.label_names import label_names, names_beside
+from plant_plugin.data.label_names import label_names, names_source
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
@@ -75,8 +75,7 @@ def fit_scores(documents: Encoded, phrases: Phrases | None, settings: Settings, 
     """Fit the linear models on the training split, in the first process; their scores have no weight yet.
 
     Raises:
-        ConfigError: The weight is to be chosen on validation documents and there are none, or there are no names that
-            ``name_weight`` could weigh.
+        ConfigError: The weight is to be chosen on validation documents and there are none.
         DataError: The configured names are of none of the labels.
     """
     options, labels, counts = settings.planted_scores, documents.corpus.label_names, documents.train_counts
@@ -87,7 +86,7 @@ def fit_scores(documents: Encoded, phrases: Phrases | None, settings: Settings, 
             what = "there are no validation documents to choose it on"
             fix = "give val_file or val_size, or a weight"
             raise ConfigError(what, where="planted_scores.weight", fix=fix)
-        names = _known_names(labels, options, settings.training_file, run)
+        names = _known_names(labels, settings, run)
         if options.model == "auto":
             rows, columns = documents.document_labels.shape
             model = RidgeOptions.of(options).model_for(rows, columns)
@@ -125,26 +124,19 @@ def _fitted(documents: Encoded, settings: Settings, further: Further | None) -> 
     return cached(path, read, fit, write, "Planted scores are")
 
 
-def _known_names(
-    labels: list[str], options: PlantedScoresOptions, training_file: str | None, run: Run
-) -> list[str] | None:
+def _known_names(labels: list[str], settings: Settings, run: Run) -> list[str] | None:
     """Return the name of every label, empty where it has none; None where there are no names or they are not wanted."""
-    if options.name_weight == 0:
-        return None
-    source = options.names or names_beside(training_file)
+    source = names_source(settings)
     if source in (None, NO_NAMES):
-        if options.name_weight:
-            fix = "give planted_scores.names, or put label_names.tsv beside the training file"
-            raise ConfigError("labels have no names to weigh", where="planted_scores.name_weight", fix=fix)
         return None
-    known = label_names([str(source)])
+    known = label_names([source])
     names = [known(label) or "" for label in labels]
     named = sum(map(bool, names))
-    if options.names and not named:
+    if settings.planted_scores.names and not named:
         fix = "each line has to be: label TAB name, the label as in the training file"
-        if options.names in NAME_SOURCES:
+        if source in NAME_SOURCES:
             fix = f"say another of {', '.join(NAME_SOURCES)}, or give a file of label TAB name"
-        raise DataError(f"none of the {len(labels)} labels has a name there", where=str(source), fix=fix)
+        raise DataError(f"none of the {len(labels)} labels has a name there", where=source, fix=fix)
     run.log(f"planted scores: {named} of {len(labels)} labels have a name in {source}")
     return names
 
@@ -189,12 +181,12 @@ def weigh(
     """
     if planted is None:
         return None
-    options = replace(settings.planted_scores, weight=_configured_weight(settings))
+    fixed = {"weight": _configured_weight(settings)}
+    fixed |= {name: getattr(settings.planted_scores, name) for name in OF_PHRASES}
     if inputs.shortlists.labels:
-        names = "name_weight", "linear_weight", "sentence_weight"
-        options = replace(options, **{name: getattr(planted, name) for name in names})
+        fixed |= {name: getattr(planted, name) for name in ("name_weight", *OF_PHRASES)}
     with run.phase("planted_scores"):
-        choice = _Choice(replace(planted, weight=0.0), options, inputs, settings)
+        choice = _Choice(replace(planted, weight=0.0), fixed, inputs, settings)
         choice.choose_adjustment()
         choice.choose_beside_phrases()
         choice.choose_beside_network(validation)
@@ -212,12 +204,14 @@ class _Choice:
     Without validation documents a weight that is not configured keeps its default.
     """
 
-    def __init__(self, planted: PlantedScores, options: PlantedScoresOptions, inputs: Inputs, settings: Settings):
+    def __init__(
+        self, planted: PlantedScores, fixed: Mapping[str, float | None], inputs: Inputs, settings: Settings
+    ) -> None:
         documents = inputs.documents
         val = documents.corpus.val
         watched, cutoff = parse_metric(settings.val_metric), min(5, documents.num_labels)
         ranks = watched.threshold is None and watched.family != "Loss"
-        self.planted, self.options, self.inputs, self.settings = planted, options, inputs, settings
+        self.planted, self.fixed, self.inputs, self.settings = planted, fixed, inputs, settings
         self.texts = None if val is None else val.texts
         self.evidence: Floats | None = None  # (N, L), what phrases and sentences add to each document
         self.metric = settings.val_metric if ranks else f"nDCG@{cutoff}"  # decides
@@ -262,14 +256,14 @@ class _Choice:
 
     def choose_beside_network(self, validation: Sequence[Logits]) -> None:
         """Choose γ and ν."""
-        documents, options = self.inputs.documents, self.options
+        documents = self.inputs.documents
         counts = documents.train_counts
         assert counts is not None  # a training split was read
         name_weights = (0.0,) if self.planted.names is None else NAME_WEIGHTS
         few = (self.inputs.shortlists.length or len(counts)) < len(counts)
         shares = (*SHARES, *MORE_SHARES) if few else SHARES
         unit = 0.0  # the γ that gives the planted scores of a batch the spread of the network's logits
-        if options.weight is None and validation:
+        if self.fixed["weight"] is None and validation:
             logits, numbers = validation[0]
             unit = (float(logits.std()) or 1.0) / (float(self._scores(numbers)[0].std()) or 1.0)
         weights = self._tried("weight", [share * unit for share in shares])
@@ -291,11 +285,11 @@ class _Choice:
         self.planted = replace(self.planted, weight=weight).with_name_weight(name)
 
     def _tried(self, name: str, values: Sequence[float], default: float = 0.0) -> Sequence[float]:
-        """Return the values of a weight that are tried: only the configured one, if there is any."""
-        configured: float | None = getattr(self.options, name)
-        if configured is None and self.texts is not None:
+        """Return the values of a weight that are tried: only the one that is fixed, if there is any."""
+        fixed = self.fixed.get(name)
+        if fixed is None and self.texts is not None:
             return values
-        return (default if configured is None else configured,)
+        return (default if fixed is None else fixed,)
 
     def _scores(self, numbers: Places) -> tuple[Floats, Floats | np.float32]:
         """Return planted scores of documents for the labels of their logits, and what names add to them at ν = 1."""

@@ -132,7 +132,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
 def adapted(scene: Scene) -> list[str]:
     """Train adapters of a language model, for ``plant export``."""
     write_language_model(scene.task)
-    options = {"lm_weight": str(scene.task / "bert"), "num_heads": 2, "pool_size": 8, "lm_frozen": True}
+    options = {"lm_weight": str(scene.task / "bert"), "freeze_encoder": True, "encoder": "cnn",
+               "hidden_size": 16, "num_heads": 2, "pool_size": 8}  # fmt: skip
     config = write_config(
         scene.task, "adapted", network_config=options, max_seq_length=24, result_dir=str(scene.merged), evidence=None,
         stage2={"epochs": 1},
@@ -146,10 +147,10 @@ def adapted(scene: Scene) -> list[str]:
 def pretrained(scene: Scene) -> list[str]:
     """Sizes of a tiny language model, for ``plant pretrain-lm``."""
     options = {"embed_dim": 8, "hidden_size": 8, "num_layers": 2, "ranker_size": 4, "ranker_hidden": 4,
-               "language_model": str(scene.folder / "language_model"), "pretraining_epochs": 1,
-               "pretraining_batch_size": 4}  # fmt: skip
+               "language_model": str(scene.folder / "language_model")}  # fmt: skip
     changes = {"model_name": "PLANTL2R", "network_config": options, "evidence": None}
-    return ["pretrain-lm", str(write_config(scene.task, "pretrained", **changes))]
+    config = write_config(scene.task, "pretrained", **changes)
+    return ["pretrain-lm", str(config), "--passes", "1", "--columns", "4"]
 
 
 def searched(scene: Scene) -> list[str]:

@@ -107,7 +107,7 @@ def adapters_over_code(folder: Path) -> None:
 def code_elsewhere(folder: Path) -> None:
     language_model(folder)
     shutil.move(folder / "backbone", folder.parent / "elsewhere")
-    options = {"lm_weight": str(folder.parent / "elsewhere"), "lm_frozen": True}
+    options = {"lm_weight": str(folder.parent / "elsewhere")}
     configure(folder, base="0" * 64, network_config=options)
 
 
@@ -131,7 +131,7 @@ def pickled_weights(folder: Path) -> None:
 
 
 def pickled_language_model(folder: Path) -> None:
-    language_model(folder, base="0" * 64, lm_frozen=True)
+    language_model(folder, base="0" * 64)
     (folder / "backbone" / "config.json").write_text(json.dumps(LANGUAGE_MODEL))
     torch.save({"embeddings": Sings(folder.parent / "canary")}, folder / "backbone" / "pytorch_model.bin")
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from configurations import plant
+from pydantic import TypeAdapter
 
-from plant_plugin.config.problems import read_value
 from plant_plugin.config.sections import BLOCKS
 
 
@@ -22,5 +22,5 @@ from plant_plugin.config.sections import BLOCKS
     ],
 )
 def test_values_of_blocks(block: str, name: str, value: Any, read: Any) -> None:
-    assert read_value(value, BLOCKS[block].__dataclass_fields__[name].type) == read
+    assert TypeAdapter(BLOCKS[block].__dataclass_fields__[name].type).validate_python(value) == read
     assert getattr(getattr(plant(**{f"{block}.{name}": value}), block), name) == read

@@ -12,14 +12,14 @@ from plant_plugin.config.signatures import REQUIRED, signature_of
 @pytest.mark.parametrize(
     ("target", "signature"),
     [
-        ("plant_plugin:register", "()"),
-        ("plant_plugin.config.load:load_config", "(path_or_name, overrides=None)"),
-        ("plant_plugin.errors:PlantError", "(what, where=None, fix=None)"),
-        ("plant_plugin.errors:DataError", "()"),
+        ("plant_plugin:register", {}),
+        ("plant_plugin.config.load:load_config", {"path_or_name": REQUIRED, "overrides": None}),
+        ("plant_plugin.errors:PlantError", {"what": REQUIRED, "where": None, "fix": None}),
+        ("plant_plugin.errors:DataError", {}),
     ],
 )
-def test_of_functions_classes_and_packages(target: str, signature: str) -> None:
-    assert str(signature_of(target)) == signature
+def test_of_functions_classes_and_packages(target: str, signature: dict[str, object]) -> None:
+    assert signature_of(target) == signature
 
 
 def test_of_what_takes_any_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def test_runs_to_its_result(
     smaller = [part for key, value in SMALL.items() if key in network
                for part in (f"--network_config.{key}", str(value))]  # fmt: skip
     # the language model has the sizes of the network
-    of_network = ["--network_config.pretraining_epochs", "1", *smaller]
+    of_network = ["--passes", "1", *smaller]
     for before in (before for before in first if before not in done):
         more = of_network if "pretrain-lm" in before else []
         outcome = CliRunner().invoke(plant, [*shlex.split(before)[1:], *more])

@@ -11,8 +11,7 @@ from made_up_task import write_splits
 
 from plant_plugin.cli import plant
 
-SMALL = {"embed_dim": 8, "hidden_size": 8, "num_layers": 1, "pretraining_epochs": 1, "ranker_size": 4,
-         "ranker_hidden": 4}  # fmt: skip
+SMALL = {"embed_dim": 8, "hidden_size": 8, "num_layers": 1, "ranker_size": 4, "ranker_hidden": 4}
 
 
 @pytest.fixture
@@ -29,12 +28,12 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_it_trains_says_perplexities_and_reads_what_is_there_when_called_again(config: Path) -> None:
-    first = CliRunner().invoke(plant, ["pretrain-lm", str(config)], catch_exceptions=False)
+    first = CliRunner().invoke(plant, ["pretrain-lm", str(config), "--passes", "1"], catch_exceptions=False)
     assert first.exit_code == 0, first.output
     assert "forward epoch 1/1: validation perplexity" in first.output
     assert first.output.splitlines()[-1] == f"written: {config.parent / 'lm'}"
     assert (config.parent / "lm" / "forward.safetensors").is_file()
-    again = CliRunner().invoke(plant, ["pretrain-lm", str(config)], catch_exceptions=False)
+    again = CliRunner().invoke(plant, ["pretrain-lm", str(config), "--passes", "1"], catch_exceptions=False)
     assert "epoch" not in again.output, "what has ended is not trained again"
     assert again.output.startswith("forward: perplexity ")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,11 @@ from plant_plugin.data.token_arrays import TokenArrays
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.l2r import language_model
-from plant_plugin.l2r.language_model import columns, pretrain, stream, unigram_perplexity
+from plant_plugin.l2r.language_model import Pretraining, columns, pretrain, stream, unigram_perplexity
 from plant_plugin.training.run import run
 
-SMALL = {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "word_dropout": 0.1, "weight_dropout": 0.1,
-         "pretraining_epochs": 2, "pretraining_batch_size": 8, "pretraining_segment_tokens": 10,
-         "pretraining_learning_rate": 0.01}  # fmt: skip
+SMALL = {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "word_dropout": 0.1, "weight_dropout": 0.1}
+SHORT = Pretraining(epochs=2, learning_rate=0.01, batch_size=8, segment_tokens=10)
 RANKER = {"ranker_size": 8, "ranker_hidden": 8}
 AWD = {**SMALL, "encoder": "awd_lstm"}
 
@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_killed_training_goes_on_to_the_same_weights(folder, monkeypatch):
     both = {**SMALL, "directions": "both"}
-    pretrain(over(folder, "whole", network_config=both))
+    pretrain(over(folder, "whole", network_config=both), SHORT)
     monkeypatch.setattr(language_model, "SAVE_SECONDS", 0.0)
     step = language_model._Training._train_step
     for last in (3, 31):  # within the first epoch, and within the second one
@@ -54,33 +54,30 @@ def test_a_killed_training_goes_on_to_the_same_weights(folder, monkeypatch):
 
         monkeypatch.setattr(language_model._Training, "_train_step", killed)
         with pytest.raises(KeyboardInterrupt):
-            pretrain(over(folder, "killed", network_config=both))
+            pretrain(over(folder, "killed", network_config=both), SHORT)
     monkeypatch.setattr(language_model._Training, "_train_step", step)
-    pretrain(over(folder, "killed", network_config=both))
+    pretrain(over(folder, "killed", network_config=both), SHORT)
     for name in ("forward", "backward"):
         one, other = (load_file(folder / kind / f"{name}.safetensors") for kind in ("whole", "killed"))
         assert one.keys() == other.keys()
         assert all(torch.equal(one[key], other[key]) for key in one)
     assert not list((folder / "killed").glob("*.state"))
     monkeypatch.setattr(language_model._Training, "_train_step", killed)
-    pretrain(over(folder, "killed", network_config=both))  # has ended: nothing is trained
+    pretrain(over(folder, "killed", network_config=both), SHORT)  # has ended: nothing is trained
 
 
 def test_it_reads_training_texts_alone_and_beats_word_frequencies_where_words_follow_each_other(folder, capsys):
     for name, canary in (("train", ""), ("valid", " canaryvalid"), ("test", " canarytest")):
         lines = [f"L{number % 3}\t" + " ".join(["one two three four five six"] * 3) + canary for number in range(40)]
         (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
-    config = over(
-        folder, min_vocab_freq=1, network_config={**SMALL, "pretraining_epochs": 8, "pretraining_learning_rate": 0.05}
-    )
-    found = pretrain(config)["forward"]
+    found = pretrain(over(folder, min_vocab_freq=1), replace(SHORT, epochs=8, learning_rate=0.05))["forward"]
     assert not any(word.startswith("canary") for word in load_tokens(folder / "lm").words)
     assert found["perplexity"] < 0.7 * found["unigram_perplexity"]
     assert "epoch 8/8" in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_it_says_so_where_it_is_no_better_than_word_frequencies(folder, capsys):
-    pretrain(over(folder, network_config={**SMALL, "pretraining_epochs": 1, "pretraining_learning_rate": 1e-9}))
+    pretrain(over(folder), replace(SHORT, epochs=1, learning_rate=1e-9))
     assert "no better than word frequencies" in capsys.readouterr().out.splitlines()[-1]
 
 
@@ -107,7 +104,7 @@ def test_a_stream_has_a_mark_before_each_document_and_is_cut_into_columns():
 )  # fmt: skip
 def test_an_encoder_starts_from_it_with_its_words_and_trains(folder, changes):
     config = over(folder, min_vocab_freq=3, **changes)
-    pretrain(config)
+    pretrain(config, SHORT)
     words = load_tokens(folder / "lm").words
     result = run(over(folder, min_vocab_freq=1, **changes))  # the words are those of the language model all the same
     found = next((folder / "runs").glob("*/vocabulary.json")).parent
@@ -125,15 +122,15 @@ def test_an_encoder_starts_from_it_with_its_words_and_trains(folder, changes):
     ],
 )  # fmt: skip
 def test_a_language_model_that_does_not_fit_is_told_before_anything_trains(folder, changes, match):
-    pretrain(over(folder))
+    pretrain(over(folder), SHORT)
     with pytest.raises(ConfigError, match=match):
         run(over(folder, **changes))
     assert not list((folder / "runs").glob("*/stage1"))
 
 
 def test_a_folder_of_other_texts_or_options_is_not_gone_on_with(folder):
-    pretrain(over(folder))
+    pretrain(over(folder), SHORT)
     with pytest.raises(CheckpointError, match="of other options"):
-        pretrain(over(folder, network_config={**SMALL, "pretraining_epochs": 3}))
+        pretrain(over(folder), replace(SHORT, epochs=3))
     with pytest.raises(ConfigError, match="no folder"):
-        pretrain(over(folder, network_config={**SMALL, "language_model": None}))
+        pretrain(over(folder, network_config={**SMALL, "language_model": None}), SHORT)

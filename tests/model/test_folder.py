@@ -26,7 +26,7 @@ def change(folder: Path, **changes: object) -> None:
     [
         ({"model_name": "PLANTT"}, "there is no network 'PLANTT'"),
         ({"model_name": "somebody.networks:Net"}, "imports and runs 'somebody.networks'"),
-        ({"network_config": {"trust_remote_code": True}}, "runs Python code that comes with a language model"),
+        ({"network_config": {"trust_remote_code": True}}, "the network has no such argument"),
         ({"network_config": {"hidden_size": "wide"}}, "hidden_size"),
         ({"added": {"networks: Net": "of_somebody.yaml"}}, "'networks: Net' of a registry that was not named"),
         ({"planted_scores": False, "shortlist": 3}, "a shortlist without planted scores"),

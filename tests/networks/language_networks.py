@@ -11,7 +11,7 @@ from torch import Tensor
 from plant_plugin.networks.options import LoraOptions
 from plant_plugin.networks.plant import PLANT
 
-LORA = LoraOptions(r=4, alpha=8, dropout=0.05)
+LORA = LoraOptions(r=4)
 
 
 def network(lm_weight: str, seed: int = 1, **options: Any) -> PLANT:

@@ -110,7 +110,7 @@ def assert_same_run(one: Config, two: Config) -> None:
 @needs_two_cores
 def test_two_processes_do_what_one_does_with_twice_the_accumulation(made: Made, tmp_path: Path) -> None:
     planted = {**SHORT, "planted_scores__model": "ridge"}
-    one = made(**planted, stage1__accumulate=2, stage2__accumulate=2, result_dir=str(tmp_path / "one"))
+    one = made(**planted, accumulate=2, result_dir=str(tmp_path / "one"))
     run(one)
     environment = set(os.environ)
     two = made(**planted, devices=2, result_dir=str(tmp_path / "two"), cache_dir=str(tmp_path / "other_cache"))
@@ -125,7 +125,7 @@ def test_two_processes_do_what_one_does_with_twice_the_accumulation(made: Made, 
 @needs_two_cores
 def test_two_processes_train_again_on_both_as_one_does(made: Made, tmp_path: Path) -> None:
     given = {"batch_size": 18, "planted_scores__model": "ridge", "refit": "train+val"}
-    one = run(made(**given, stage1__accumulate=2, stage2__accumulate=2, result_dir=str(tmp_path / "one")))
+    one = run(made(**given, accumulate=2, result_dir=str(tmp_path / "one")))
     two = run(made(**given, devices=2, result_dir=str(tmp_path / "two")))
     assert two["refit"] == one["refit"]
     assert two["time_s"].keys() == one["time_s"].keys()
@@ -137,7 +137,7 @@ def test_two_processes_train_again_on_both_as_one_does(made: Made, tmp_path: Pat
 @needs_two_cores
 def test_torchrun_and_resuming(made: Made, tmp_path: Path) -> None:
     """Started by torchrun, stopped by SIGTERM at a step, and gone on with by the same command."""
-    one = made(**SHORT, stage1__accumulate=2, stage2__accumulate=2, result_dir=str(tmp_path / "one"))
+    one = made(**SHORT, accumulate=2, result_dir=str(tmp_path / "one"))
     run(one)
     script = tmp_path / "member.py"
     script.write_text(

@@ -20,6 +20,7 @@ from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import logged_config, write_log_config
 from plant_plugin.report.record import Further, read_further
+from plant_plugin.training import weights
 from plant_plugin.training.further import few_are_new, further
 from plant_plugin.training.run import run
 
@@ -140,10 +141,11 @@ def test_new_documents_of_one_text_are_all_taken(old: Config, tmp_path: Path) ->
     assert facts["new"] == 3
 
 
-def test_names_of_labels_come_with_the_documents(tmp_path: Path, new: Path) -> None:
+def test_names_of_labels_come_with_the_documents(tmp_path: Path, new: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "NAME_WEIGHTS", (2.0,))
     write_marked_splits(tmp_path)
     (tmp_path / "label_names.tsv").write_text("L1\tsign1x\nNEW\tunheardof\n")
-    config = marked_config(tmp_path, stage2__epochs=1, planted_scores__name_weight=2, result_dir=str(tmp_path / "a"))
+    config = marked_config(tmp_path, stage2__epochs=1, result_dir=str(tmp_path / "a"))
     run(config)
     new = new.rename(tmp_path / "more.txt")
     done = train("--from", config.checkpoint_dir, new, "--result_dir", tmp_path / "b")

@@ -117,7 +117,7 @@ def test_out_of_memory_goes_on_with_less_to_the_same_weights(
     made: Made, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, accumulate: int
 ) -> None:
     without = {"network_config__embed_dropout": 0.0, "network_config__post_encoder_dropout": 0.0}
-    given = {**SHORT, **without, "stage2__accumulate": accumulate, "batch_size": 16}
+    given = {**SHORT, **without, "accumulate": accumulate, "batch_size": 16}
     whole = made(**given, result_dir=str(tmp_path / "whole"))
     run(whole)
     monkeypatch.setattr(label_attention, "_halved", 0)

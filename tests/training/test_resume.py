@@ -133,7 +133,7 @@ def test_the_newest_whole_state_of_this_run_is_used(tmp_path: Path, caplog: pyte
 def test_sigterm_saves_and_the_run_goes_on_to_the_same_bytes(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = {**OFTEN, "checkpoint_every": "epoch", "strategy": "end_to_end", "stage2__accumulate": 2}
+    given = {**OFTEN, "checkpoint_every": "epoch", "strategy": "end_to_end", "accumulate": 2}
     whole = made(**given, result_dir=str(tmp_path / "whole"))
     run(whole)
     config = made(**given, result_dir=str(tmp_path / "cut"))

@@ -155,7 +155,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(made: Made
         {"stage2__hard_negatives": None},
         {"stage2__hard_negatives": 100},
         {"stage2__reduction": "labels"},
-        {"stage2__schedule": "constant", "stage2__warmup": 0.2, "stage2__accumulate": 2, "stage2__clip_norm": None},
+        {"stage2__schedule": "constant", "stage2__warmup": 0.2, "accumulate": 2, "stage2__clip_norm": None},
         {"network_config__encoder": "bigru", "optimizer": "adamw", "stage2__encoder_learning_rate": 0.001},
         {"network_config__encoder": "bilstm", "optimizer": "sgd"},
         {"precision": "bf16"},

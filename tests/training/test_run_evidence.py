@@ -348,7 +348,7 @@ def test_two_processes_do_what_one_does_with_twice_the_accumulation(made_marked:
     from test_devices import assert_same_run
 
     short = {"batch_size": 18, "eval_batch_size": 16, "save_k_predictions": 2}
-    one = made_marked(**short, stage1__accumulate=2, stage2__accumulate=2, result_dir=str(tmp_path / "one"))
+    one = made_marked(**short, accumulate=2, result_dir=str(tmp_path / "one"))
     run(one)
     two = made_marked(**short, devices=2, result_dir=str(tmp_path / "two"))
     run(two)

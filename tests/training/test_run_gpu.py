@@ -13,7 +13,7 @@ from tiny_language_models import write_language_model, write_tokenizer
 from plant_plugin.config import Config
 from plant_plugin.errors import Stopped
 from plant_plugin.model.predictor import Predictor
-from plant_plugin.networks.kernels import label_attention
+from plant_plugin.networks.kernels import label_attention, triton_choice
 from plant_plugin.training.resume import resume_newest
 from plant_plugin.training.run import run
 from plant_plugin.training.stage2 import Stage2
@@ -37,12 +37,15 @@ def logits(folder: Path, text: list[str], device: str) -> torch.Tensor:
     return torch.as_tensor(Predictor.load(folder, device=device).logits(text))
 
 
-@pytest.mark.parametrize("kernels", ["auto", "torch", "triton"])
+@pytest.mark.parametrize("way", ["auto", "torch", "triton"])
 @pytest.mark.parametrize("encoder", ["cnn", "bigru", "awd_lstm"])
-def test_both_stages_in_full_precision(made: Made, tmp_path: Path, kernels: str, encoder: str) -> None:
+def test_both_stages_in_full_precision(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, encoder: str
+) -> None:
+    monkeypatch.setattr(triton_choice, "_chosen", way)
     given: dict[str, Any] = {**WITHOUT_CHANCE, "network_config__encoder": encoder, "precision": "32"}
     there = run(made(**given, result_dir=str(tmp_path / "there")))
-    config = made(**given, cpu=False, kernels=kernels, result_dir=str(tmp_path / "here"))
+    config = made(**given, cpu=False, result_dir=str(tmp_path / "here"))
     here = run(config)
     assert (there["device"], here["device"]) == ("cpu", torch.cuda.get_device_name())
     for name in ("P@1", "nDCG@5"):

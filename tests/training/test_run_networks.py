@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import torch
 
 from plant_plugin.config import Config, registry
 from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
-from plant_plugin.model.manifest import write_manifest
 from plant_plugin.model.trained import load_model
 from plant_plugin.networks.construct import construct
 from plant_plugin.networks.plantable import Hidden
@@ -169,14 +167,6 @@ def test_a_checkpoint_of_another_network_is_refused(made: Made) -> None:
     run(config)
     with pytest.raises(CheckpointError, match="the configuration names LAAT"):
         run(made(model_name="LAAT", network_config={}, eval=True, checkpoint_path=str(config.checkpoint_dir)))
-    # The network of the configuration's own is imported; what the folder asks for beside it is not.
-    path = Path(config.checkpoint_dir) / "config.json"
-    content = json.loads(path.read_text())
-    content["network_config"] |= {"lm_weight": "backbone", "trust_remote_code": True}
-    path.write_text(json.dumps(content))
-    write_manifest(path.parent)
-    with pytest.raises(CheckpointError, match="it asks for code that comes with a language model"):
-        run(made(model_name=OWN, network_config={}, eval=True, checkpoint_path=str(config.checkpoint_dir)))
 
 
 def test_a_prior_that_the_attention_does_not_show_is_said() -> None:

@@ -64,11 +64,7 @@ def test_names_are_weighed_without_a_network(made: Made) -> None:
     config = made(**SCORES)
     names = Path(config.training_file).parent / "label_names.tsv"
     names.write_text("".join(f"L{label}\tsign{label}x\n" for label in range(12)), encoding="utf-8")
-    result = run(config)
-    assert result["planted_scores"]["name_weight"] >= 0
-    fixed = run(made(**SCORES, planted_scores__name_weight=4.0, result_dir=str(names.parent / "fixed")))
-    assert fixed["planted_scores"]["name_weight"] == 4
-    assert fixed["planted_scores"]["adjustment"] == result["planted_scores"]["adjustment"]
+    assert run(config)["planted_scores"]["name_weight"] >= 0
 
 
 def test_explanations_name_terms_and_no_passages(made: Made) -> None:

@@ -270,7 +270,10 @@ def test_labels_without_training_documents_are_wrong_where_the_weights_are_chose
     assert planted.name_weight < literal(np.ones(20, dtype=bool))
 
 
-def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(made: Made) -> None:
+def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planted_weight, "NAME_WEIGHTS", (3.0,))
     short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
     config = made(**short, planted_scores__weight=1.0)
     run(config)
@@ -279,8 +282,7 @@ def test_names_beside_the_training_file_are_read_and_become_part_of_the_model(ma
     word, label = without.linear.terms[0], (Path(config.checkpoint_dir) / "labels.txt").read_text().splitlines()[0]
     names = Path(config.training_file or "").parent / LABEL_NAMES
     names.write_text(f"{label}\tthe {word}\n", encoding="utf-8")
-    more = {"planted_scores__name_weight": 3.0, "result_dir": str(names.parent / "named")}
-    config = made(**short, planted_scores__weight=1.0, **more)
+    config = made(**short, planted_scores__weight=1.0, result_dir=str(names.parent / "named"))
     run(config)
     named = PlantedScores.load(Path(config.checkpoint_dir), labels_hash(config))
     gained = named.scores([word]) - without.scores([word])
@@ -294,16 +296,12 @@ def test_names_that_are_not_wanted(made: Made, tmp_path: Path) -> None:
     (tmp_path / LABEL_NAMES).write_text("L1\tfiller1 filler2\n", encoding="utf-8")
     run(config)
     assert PlantedScores.load(Path(config.checkpoint_dir), labels_hash(config)).name_weight == 0
-    with pytest.raises(ConfigError, match="labels have no names"):
-        run(made(strategy="planted_scores", planted_scores={"model": "ridge", "names": "none", "name_weight": 2}))
 
 
 def test_names_that_are_nowhere(made: Made, tmp_path: Path) -> None:
     short = {"strategy": "end_to_end", "planted_scores__model": "ridge"}
     with pytest.raises(ConfigError, match=r"planted_scores\.names: .*no such file"):
         made(**short, planted_scores__names="nowhere.tsv")
-    with pytest.raises(ConfigError, match=r"planted_scores\.name_weight: labels have no names"):
-        run(made(**short, planted_scores__name_weight=3.0))
     (tmp_path / "others.tsv").write_text("no label\tof these\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"none of the .* labels has a name"):
         run(made(**short, planted_scores__names=str(tmp_path / "others.tsv")))

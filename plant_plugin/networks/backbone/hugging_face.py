@@ -17,7 +17,12 @@ from torch import Tensor, nn
 from plant_plugin.config import registry
 from plant_plugin.config.values import Value
 from plant_plugin.errors import ConfigError
-from plant_plugin.networks.backbone.loading import add_adapters, load_language_model, read_config
+from plant_plugin.networks.backbone.loading import (
+    add_adapters,
+    checkpoint_has_weights,
+    load_language_model,
+    read_config,
+)
 from plant_plugin.networks.backbone.windows import cut_into_windows
 from plant_plugin.networks.encoders import word_encoder
 from plant_plugin.networks.options import LoraOptions
@@ -41,7 +46,6 @@ class HuggingFaceBackbone(nn.Module):
         lm_weight: A preset (``plant list backbones``), a GGUF file, or a name or folder that ``AutoModel`` can load.
         window: Sub-words of a window; None: what the model can take at most.
         overlap: Sub-words that neighbouring windows share; None: an eighth of a window.
-        from_scratch: Take only the model's configuration and draw the weights (to load a checkpoint into).
         dropout: Dropout of the states, in [0, 1).
         frozen: Leave the model's weights as they are although they are neither quantised nor adapted.
         gradient_checkpointing: Keep only the input of each layer and compute the rest again in the backward pass.
@@ -60,32 +64,23 @@ class HuggingFaceBackbone(nn.Module):
         lm_weight: str,
         window: int | None = None,
         overlap: int | None = 0,
-        from_scratch: bool = False,
         dropout: float = 0.0,
         quantization: str = "none",
         lora: LoraOptions | None = None,
         frozen: bool = False,
         gradient_checkpointing: bool = False,
-        trust_remote_code: bool = False,
         dequantize: bool = False,
         own_dropout: float | None = None,
     ) -> None:
         super().__init__()
-        self.frozen = frozen or lora is not None or quantization != "none"
-        self.config = read_config(lm_weight, trust_remote_code)
+        self.frozen = frozen or lora is not None or quantization != "none" or checkpoint_has_weights() is False
+        self.config = read_config(lm_weight)
         text_config = self.config.get_text_config()
         self.hidden_size = int(text_config.hidden_size)
         if own_dropout is not None:
             for name in dropout_rates(text_config):
                 setattr(text_config, name, own_dropout)
-        self.model = load_language_model(
-            lm_weight,
-            self.config,
-            quantization=quantization,
-            from_scratch=from_scratch,
-            frozen=self.frozen,
-            trust_remote_code=trust_remote_code,
-        )
+        self.model = load_language_model(lm_weight, self.config, quantization=quantization, frozen=self.frozen)
         self.window, self.overlap = _windows(_longest_input(self.model, text_config), window, overlap)
         if dequantize and quantization != "none":
             self.model = self.model.dequantize()  # type: ignore[operator]

@@ -25,10 +25,12 @@ HUB_KERNEL = "_attn_implementation_internal"  # transformers' name, of `attn_imp
 PACKS_ON_CPU = "support_avx512bf16_for_cpu"  # of bitsandbytes' 4-bit layers
 NAME_ANOTHER = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
+LORA_ALPHA, LORA_DROPOUT = 32, 0.05  # the paper's: adapters' output is multiplied with alpha / r; of their input
 _device: ContextVar[torch.device | None] = ContextVar("_device", default=None)
+_in_checkpoint: ContextVar[bool | None] = ContextVar("_in_checkpoint", default=None)
 
 
-def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedConfig:
+def read_config(lm_weight: str) -> PretrainedConfig:
     """Read the configuration of a language model: its shape, no weights.
 
     Raises:
@@ -38,11 +40,11 @@ def read_config(lm_weight: str, trust_remote_code: bool = False) -> PretrainedCo
 
     name = language_model(lm_weight)
     with _errors_named(lm_weight):
-        config: PretrainedConfig = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
+        config: PretrainedConfig = AutoConfig.from_pretrained(name, trust_remote_code=False)
     kernels = [part for part in (config, config.get_text_config()) if "/" in str(getattr(part, HUB_KERNEL, None))]
-    if kernels and not trust_remote_code:  # compiled code that transformers would download and run
+    if kernels:  # compiled code that transformers would download and run
         what, where = "it names a kernel on the hub, which is code", f"{lm_weight}: attn_implementation"
-        raise ConfigError(what, where=where, fix="leave it out, or trust_remote_code: true if you trust its author")
+        raise ConfigError(what, where=where, fix="leave it out")
     if config.is_encoder_decoder:
         what = f"{lm_weight!r} is an encoder with a decoder; the label attention needs one row of states"
         raise ConfigError(what, where="network_config: lm_weight", fix=NAME_ANOTHER)
@@ -54,11 +56,9 @@ def load_language_model(
     config: PretrainedConfig,
     *,
     quantization: str = "none",
-    from_scratch: bool = False,
     frozen: bool = False,
-    trust_remote_code: bool = False,
 ) -> nn.Module:
-    """Load a model without its language model head, in evaluation mode.
+    """Load a model without its language model head, in evaluation mode; draw its weights where a checkpoint has them.
 
     Weights that train are float32. Those that do not are bfloat16 (or float16) on a GPU and float32 on a CPU, but for
     the quantised ones.
@@ -71,11 +71,15 @@ def load_language_model(
 
     config.use_cache = False  # keys and values of earlier positions are for generating text
     width = _narrow_type() if frozen else torch.float32
-    options: Keys = {"trust_remote_code": trust_remote_code}
+    options: Keys = {"trust_remote_code": False}
+    drawn = checkpoint_has_weights()
     if quantization != "none":
+        if drawn:
+            what, fix = "quantised weights are in no checkpoint", "use the configuration of the training run"
+            raise ConfigError(what, where="network_config: quantization", fix=fix)
         options |= {"quantization_config": _quantization(quantization), "device_map": {"": _place()}}
     with _errors_named(lm_weight):
-        if from_scratch:
+        if drawn:
             model: nn.Module = AutoModel.from_config(config, dtype=width, **options)
         else:
             name = language_model(lm_weight)
@@ -104,6 +108,21 @@ def made_on(device: torch.device) -> Iterator[None]:
         _device.reset(before)
 
 
+@contextlib.contextmanager
+def of_checkpoint(*, has_weights: bool) -> Iterator[None]:
+    """Make language models for a checkpoint, inside a `with`: drawn if it has their weights, else loaded and frozen."""
+    before = _in_checkpoint.set(has_weights)
+    try:
+        yield
+    finally:
+        _in_checkpoint.reset(before)
+
+
+def checkpoint_has_weights() -> bool | None:
+    """Tell whether the checkpoint that a language model is made for has its weights; None: there is no checkpoint."""
+    return _in_checkpoint.get()
+
+
 def _place() -> torch.device:
     device = _device.get() or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     local = device.type == "cuda" and device.index is None
@@ -121,8 +140,7 @@ def _errors_named(lm_weight: str) -> Iterator[None]:
         what = f"{lm_weight!r} is no model that transformers can load ({type(error).__name__})"
         fix = (
             "give a preset (`plant list backbones`), the name of a model on the hub that this machine can download, a "
-            "GGUF file, or a folder with config.json and weights; "
-            "one with code of its own needs trust_remote_code: true"
+            "GGUF file, or a folder with config.json and weights; none with code of its own is run"
         )
         raise ConfigError(what, where="network_config: lm_weight", fix=fix) from error
 
@@ -182,7 +200,7 @@ def add_adapters(model: nn.Module, options: LoraOptions) -> nn.Module:
     if not targets:
         fix = "leave out lora to train the whole model, or use another model"
         raise ConfigError("no linear layer was found inside an attention", where="network_config: lora", fix=fix)
-    config = LoraConfig(r=options.r, lora_alpha=options.alpha, lora_dropout=options.dropout, target_modules=targets)
+    config = LoraConfig(r=options.r, lora_alpha=LORA_ALPHA, lora_dropout=LORA_DROPOUT, target_modules=targets)
     return get_peft_model(model, config)
 
 

@@ -12,8 +12,6 @@ from importlib.util import find_spec
 
 import torch
 
-from plant_plugin.errors import MissingExtraError
-
 logger = logging.getLogger(__name__)
 
 OLDEST = (8, 0)  # least compute capability at which `auto` takes Triton
@@ -21,14 +19,8 @@ _chosen = "auto"
 
 
 def choose(way: str) -> None:
-    """Let all later calls on GPUs go this way, ``auto``, ``torch`` or ``triton``; the configuration key ``kernels``.
-
-    Raises:
-        MissingExtraError: It is ``triton``, which is not installed.
-    """
+    """Let all later calls on GPUs go this way, ``auto``, ``torch`` or ``triton``, to compare the ways."""
     global _chosen
-    if way == "triton" and not _is_installed():
-        raise MissingExtraError("triton is not installed", where="kernels", fix="pip install 'plant-plugin[gpu]'")
     _chosen = way
 
 

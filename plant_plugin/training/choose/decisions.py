@@ -26,6 +26,11 @@ FEW_STEPS, INITIAL_LOGIT = 500, -1.5  # of stage 2, in which a bias does not com
 FEW, TOO_MANY = 400, 2000
 LAAT: Keys = {"hidden_size": 128, "projection_size": 128, "embed_dim": 128, "planted_prior": "additive"}
 LAAT_RATES, LAAT_EPOCHS = (0.01, 0.006), (6, 4)  # of both stages
+BEFORE_LAAT = {"strategy", "evidence.training_file", "shortlist.size"}  # keys that its network would not go with
+# What is decided for every network, under the keys of ours; the rest is for PLANT over words.
+OURS_ONLY = {"stage1.epochs", "val_metric", "monitor_metrics"}  # but for these, of LibMultiLabel's networks
+FOR_WORDS = {"max_seq_length", "min_vocab_freq"}
+SIZES = {"stage2.epochs", "val_size", "refit"} | OURS_ONLY | FOR_WORDS
 FEW_TRUE = 0.15  # share of all labels that a document has, below the one in five that this logit means
 LEAD = 40  # words
 WORD_LETTERS = 6  # see plant_yso.yml

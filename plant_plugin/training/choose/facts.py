@@ -86,7 +86,7 @@ def look(config: Settings, user_keys: set[str], *, network: bool) -> Facts:
         scores=scores_wanted,
         batch_size=config.batch_size if "batch_size" in user_keys else None,
         network=network,
-        gpu=device_of(config.cpu).type == "cuda",
+        gpu=device_of(config).type == "cuda",
         free_memory=free_and_total_memory()[0],
     )
     if evidence or not scores_wanted or corpus.val is None or len(corpus.val) < LEAST_VALIDATION:
@@ -141,7 +141,7 @@ def _names(config: Settings, corpus: Corpus, language: str) -> str | None:
     """Return where names of labels are known from; English ones of ICD-10-CM only beside English texts."""
     if config.planted_scores.names == NO_NAMES:
         return None
-    if path := names_beside(config.training_file):
+    if path := names_beside(config):
         return str(path)
     labels = corpus.label_names[:: max(1, len(corpus.label_names) // LOOKED_AT)]
     if language != ENGLISH or sum(bool(ICD10.fullmatch(label)) for label in labels) < MOST_LABELS * len(labels):

@@ -10,26 +10,21 @@ from dataclasses import replace
 
 import yaml
 
-from plant_plugin.config import Config, registry
+from plant_plugin.config import Config
 from plant_plugin.config.load import checked_config
 from plant_plugin.config.methods import read_configuration
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.problems import Problems
-from plant_plugin.config.rules import is_plant_over_words
+from plant_plugin.config.rules import is_ours, is_plant_over_words
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
 from plant_plugin.report.run_folder import SETTLED
-from plant_plugin.training.choose.decisions import Decision, Facts, decide
+from plant_plugin.training.choose.decisions import BEFORE_LAAT, FOR_WORDS, OURS_ONLY, SIZES, Decision, Facts, decide
 from plant_plugin.training.choose.facts import beside, look
 from plant_plugin.training.pace import measure
 
 NETWORK = "model_name", "network_config"
-# What is decided for every network, under the keys of ours; the rest is for PLANT over words.
-SIZES = {"max_seq_length", "min_vocab_freq", "stage1.epochs", "stage2.epochs", "val_size", "refit",
-         "val_metric", "monitor_metrics"}  # fmt: skip
-FOR_WORDS = {"max_seq_length", "min_vocab_freq"}
-BEFORE_LAAT = {"strategy", "evidence.training_file", "shortlist.size"}  # keys that its network would not go with
 REPEATED = 0.01  # share of the texts that may be repeated without a word
 
 MINUTE = 60.0
@@ -76,9 +71,8 @@ def _sizes(decision: Decision, config: Config) -> Decision:
     """Return what is left of a decision for a network that is no PLANT over words."""
     sizes = SIZES - FOR_WORDS if config.network_config.get("lm_weight") else SIZES
     keys = {key: value for key, value in decision.keys.items() if key in sizes}
-    if not registry.get("networks", config.model_name).ours:  # which LibMultiLabel trains, and by its own metrics
-        others = ("stage1.epochs", "val_metric", "monitor_metrics")
-        keys = {key.removeprefix("stage2."): value for key, value in keys.items() if key not in others}
+    if not is_ours(config):  # which LibMultiLabel trains, and by its own metrics
+        keys = {key.removeprefix("stage2."): value for key, value in keys.items() if key not in OURS_ONLY}
     return replace(decision, keys=keys)
 
 

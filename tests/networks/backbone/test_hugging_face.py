@@ -15,6 +15,7 @@ from torch import Tensor
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.backbone import HuggingFaceBackbone
+from plant_plugin.networks.backbone.loading import of_checkpoint
 from plant_plugin.networks.plant import PLANT
 
 skip_without("peft", "bitsandbytes")
@@ -65,7 +66,8 @@ def test_positions_are_numbered_behind_the_padding_id(family: str, tmp_path: Pat
         family, vocab_size=50, hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4,
         max_position_embeddings=66, pad_token_id=1,
     ).save_pretrained(tmp_path)  # fmt: skip
-    plant = network(str(tmp_path), lm_from_scratch=True)
+    with of_checkpoint(has_weights=True):
+        plant = network(str(tmp_path))
     assert plant.backbone.window == 64
     text = torch.randint(3, 50, (1, 150))
     assert plant.encode({"text": text, "length": torch.tensor([150])}).states.shape == (1, 150, 32)

@@ -15,7 +15,7 @@ from torch import nn
 from plant_plugin.config import registry
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.networks.backbone import HuggingFaceBackbone, loading
-from plant_plugin.networks.backbone.loading import attention_projections
+from plant_plugin.networks.backbone.loading import attention_projections, of_checkpoint
 
 skip_without("peft", "bitsandbytes")
 
@@ -72,8 +72,13 @@ def test_a_model_that_reads_no_text_is_told(tmp_path: Path) -> None:
     from transformers import ViTConfig
 
     ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4).save_pretrained(tmp_path)
-    with pytest.raises(ConfigError, match="reads pixel_values, not text"):
-        network(str(tmp_path), lm_from_scratch=True)
+    with of_checkpoint(has_weights=True), pytest.raises(ConfigError, match="reads pixel_values, not text"):
+        network(str(tmp_path))
+
+
+def test_quantised_weights_are_in_no_checkpoint(folders: dict[str, str]) -> None:
+    with of_checkpoint(has_weights=True), pytest.raises(ConfigError, match="network_config: quantization"):
+        network(folders["bert"], quantization="nf4")
 
 
 def test_an_encoder_with_a_decoder_is_refused(tmp_path: Path) -> None:
