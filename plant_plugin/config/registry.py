@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import yaml
 
@@ -94,7 +94,7 @@ class Entry:
             fix = "put its folder on PYTHONPATH, or mend the target, which is module:attribute"
             raise ConfigError(f"there is no module {self.module}", where=self.where, fix=fix)
 
-    def load(self) -> Any:  # type: ignore[explicit-any]  # a class or a function, which only its caller knows
+    def load(self) -> Value:  # a class or a function, which only its caller knows
         """Import the target; an error where it is not there, a ``MissingExtraError`` where a package is missing."""
         self.check_module()
         try:
