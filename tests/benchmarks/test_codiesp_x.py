@@ -85,6 +85,7 @@ def test_without_evidence_it_says_what_can_be_given(trained: Path) -> None:
     assert "there is no evidence file" in shown.output
 
 
+@pytest.mark.integration
 def test_the_command(trained: Path, task: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(trained, run)

@@ -68,6 +68,7 @@ def test_a_trial_leaves_the_package_as_it_was(trial: str) -> None:
     assert of_package() == before
 
 
+@pytest.mark.integration
 def test_another_relevance_is_ranked(places: Path, untried: dict[str, Any]) -> None:
     with trials.tf_idf():
         logs = trained(places, "tf_idf")
@@ -75,6 +76,7 @@ def test_another_relevance_is_ranked(places: Path, untried: dict[str, Any]) -> N
     assert logs["val"] != untried["val"]
 
 
+@pytest.mark.integration
 def test_training_documents_are_watched_without_changing_the_run(places: Path, untried: dict[str, Any]) -> None:
     assert "train" not in untried
     with trials.watched_training():

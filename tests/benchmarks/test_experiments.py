@@ -563,6 +563,7 @@ def test_a_network_is_trained_once_for_all_planted_scores(tiny: Path, in_this_pr
     assert taken["time_s"]["total"] > of_network["time_s"]["stage1"] + of_network["time_s"]["stage2"]
 
 
+@pytest.mark.integration
 def test_scores_alone_train_nothing_that_could_be_kept(tiny: Path, in_this_process: list[list[str]]) -> None:
     names = tiny / "data" / "tiny" / "label_names.tsv"
     names.parent.mkdir(parents=True)

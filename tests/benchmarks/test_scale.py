@@ -37,6 +37,7 @@ def test_more_labels_than_places_are_refused() -> None:
         scale.measure(10, 60, 20, 1)
 
 
+@pytest.mark.integration
 def test_a_size_is_measured_and_the_page_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process, because another one takes seconds to start; of 400 documents one run, of the others its line."""
 

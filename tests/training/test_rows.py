@@ -84,7 +84,7 @@ def test_clipping_is_torchs() -> None:
 
 
 def test_a_shortlist_of_all_labels_trains_the_same_numbers(made: Made) -> None:
-    own = {**TOUCHED, "shortlist__size": LABELS}
+    own = {**TOUCHED, "shortlist__size": LABELS, "stage1__epochs": 1, "stage2__epochs": 1}
     configs = [made(**own), made(**{**own, "shortlist__rows": "all"}, result_dir=f"{made().result_dir}_2")]
     weights = []
     for config in configs:
@@ -96,6 +96,7 @@ def test_a_shortlist_of_all_labels_trains_the_same_numbers(made: Made) -> None:
 def test_a_run_touches_rows_and_goes_on_to_the_same_bytes(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """One document a batch and a shortlist of 3: the labels of a batch are fewer than all, so gradients are sparse."""
     own = {**TOUCHED, "shortlist__size": 3, "batch_size": 1, "stage1__epochs": 1, "stage2__epochs": 1}
+    own["limit_train_batches"] = 60
     whole = made(**own, result_dir=f"{made().result_dir}_whole")
     sparse: list[bool] = []
     clip = stages.clip_norm
@@ -106,7 +107,7 @@ def test_a_run_touches_rows_and_goes_on_to_the_same_bytes(made: Made, monkeypatc
 
     monkeypatch.setattr(stages, "clip_norm", seen)
     run(whole)
-    assert sum(sparse) > 100
+    assert sum(sparse) > 50
     config, loss, calls = made(**own, checkpoint_every="10"), Stage2.training_loss, []
 
     def stop(self: Stage2, batch: dict[str, Tensor]) -> Tensor:

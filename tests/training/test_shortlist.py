@@ -53,7 +53,13 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, dict[str, o
 def test_a_shortlist_of_all_labels_changes_nothing(
     made: Made, capsys: pytest.CaptureFixture[str], hard_negatives: int | None
 ) -> None:
-    own = {**SCORES, "stage2__hard_negatives": hard_negatives, "silent": False}
+    own = {
+        **SCORES,
+        "stage2__hard_negatives": hard_negatives,
+        "silent": False,
+        "stage1__epochs": 1,
+        "stage2__epochs": 1,
+    }
     without, whole = made(**own), made(**own, shortlist__size=40, result_dir=f"{made().result_dir}_2")
     results = [run(config)["metrics"] for config in (without, whole)]
     assert "shortlist: 12 labels a document" in capsys.readouterr().err  # there are no more
