@@ -27,7 +27,11 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 @shared.reads_documents()
 @click.option("--output", type=click.Choice(OUTPUTS), default="jsonl", show_default=True,
               help="scores: label:logit, as in predictions.txt; fhir: R4, suggested Conditions.")  # fmt: skip
-@click.option("--system", metavar="URL", help="Code system of the labels in FHIR; ICD-10-CM's where they look so.")
+@click.option(
+    "--system",
+    metavar="URL",
+    help="Code system of the labels in FHIR; known only where all are codes of ICD-10-CM or ICD-9-CM.",
+)
 @click.option("--out", type=shared.FILE, help="Write to this file.")
 @shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
 @click.option("--top", type=shared.COUNT, help="At most so many labels; without --threshold the best so many.")

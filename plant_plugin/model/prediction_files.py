@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +17,7 @@ from functools import partial
 from typing import IO
 
 from plant_plugin.data.tables import Document
-from plant_plugin.errors import ConfigError
+from plant_plugin.model.code_systems import as_code, system_of
 from plant_plugin.model.passages import Passage
 from plant_plugin.model.predictor import Prediction, Predictor
 from plant_plugin.model.trained import ScoredLabel
@@ -28,9 +27,6 @@ Pairs = Iterable[tuple[Document, Prediction]]
 DIGITS = 6  # of probabilities: more says nothing
 HEADERS = {"csv": "id,rank,label,probability,name\n"}
 
-ICD10CM = "http://hl7.org/fhir/sid/icd-10-cm"
-CODE = re.compile(r"[A-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4})?", re.IGNORECASE)
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 STATUS = "http://terminology.hl7.org/CodeSystem/condition-ver-status"
 ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
 OURS = "urn:plant-plugin:fhir"  # what FHIR has no element for
@@ -78,23 +74,6 @@ FORMATS: dict[str, Callable[[Pairs, IO[str]], None]] = {
 }
 
 
-def system_of(labels: Sequence[str], address: str | None) -> str:
-    """Return the code system of labels: the one named, or ICD-10-CM where all are written as its codes are.
-
-    Raises:
-        ConfigError: None is given, and the labels are none of ICD-10-CM's; or what is given is no address.
-    """
-    if address is not None:
-        if not ADDRESS.fullmatch(address):
-            fix = "name its address, e.g. http://hl7.org/fhir/sid/icd-9-cm or urn:oid:2.16.840.1.113883.6.103"
-            raise ConfigError(f"{address[:80]!r} is no address of a code system", where="--system", fix=fix)
-        return address
-    if other := next((label for label in labels if not CODE.fullmatch(label)), None):
-        what = f"FHIR wants the code system, and {other[:80]!r} is not written as ICD-10-CM's codes are"
-        raise ConfigError(what, where="--system", fix="name its address, e.g. http://hl7.org/fhir/sid/icd-9-cm")
-    return ICD10CM
-
-
 def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str) -> None:
     """Write a line for each document: a Bundle of the type ``collection``, without entries where it has no labels."""
     for document, prediction in pairs:
@@ -114,7 +93,7 @@ def bundles(pairs: Pairs, stream: IO[str], predictor: Predictor, system: str) ->
 
 
 def _condition(label: ScoredLabel, passages: Sequence[Passage], system: str) -> dict[str, object]:
-    code = {"system": system, "code": label.label.upper() if system == ICD10CM else label.label}
+    code = {"system": system, "code": as_code(label.label, system)}
     named = {} if label.name is None else {"display": label.name}
     return {
         "resourceType": "Condition",

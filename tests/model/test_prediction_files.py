@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
 from plant_plugin.data.tables import Document
-from plant_plugin.errors import ConfigError
-from plant_plugin.model.prediction_files import ICD10CM, system_of, written
+from plant_plugin.model.prediction_files import written
 
 NOTES = "filler1 sign3x\nsign5x sign5x\n\n"
 
@@ -172,16 +171,6 @@ def test_a_document_without_labels_has_no_entries(trained: Path) -> None:
     assert [set(json.loads(line)) for line in outcome.stdout.splitlines()] == [
         {"resourceType", "identifier", "type"}
     ] * 3
-
-
-def test_the_code_system_is_known_or_asked_for(trained: Path) -> None:
-    assert system_of(["I10", "e11.9", "Z87.891"], None) == ICD10CM
-    assert system_of(["anything"], SYSTEM) == SYSTEM
-    with pytest.raises(ConfigError, match=r"'401\.9' is not written as ICD-10-CM's"):
-        system_of(["I10", "401.9"], None)
-    for wrong in ("not an address", "icd-9-cm"):
-        with pytest.raises(ConfigError, match="no address of a code system"):
-            system_of(["I10"], wrong)
 
 
 def test_a_code_system_without_fhir_is_refused(trained: Path) -> None:
