@@ -20,6 +20,7 @@ else:
 
 ROOMS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file())
 BUDGET = project()["tool"]["plant_plugin"]["house"]
+LATER = [module for module in BUDGET["tokens"] if module.endswith(".py")]  # modules that are not in their room's count
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="CONTRIBUTING.md lies in a checkout only")
@@ -36,8 +37,11 @@ def tokens_of(path: Path) -> int:
 
 
 def tokens_of_room(room: str) -> int:
+    """Count the tokens of a room, or of a module that came later and has a ceiling of its own: ``data/shape.py``."""
+    if room.endswith(".py"):
+        return tokens_of(PACKAGE / room)
     modules = PACKAGE.glob("*.py") if room == "root" else (PACKAGE / room).rglob("*.py")
-    return sum(map(tokens_of, modules))
+    return sum(tokens_of(path) for path in modules if path.relative_to(PACKAGE).as_posix() not in BUDGET["tokens"])
 
 
 def lowest_ceilings() -> dict[str, int]:
@@ -78,14 +82,15 @@ def test_a_room_says_what_it_holds_what_it_may_import_and_where_to_begin(room: s
     assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 
 
-@pytest.mark.parametrize("room", [*ROOMS, "root"])
+@pytest.mark.parametrize("room", [*ROOMS, "root", *LATER])
 def test_a_room_keeps_to_its_tokens(room: str) -> None:
     assert room in BUDGET["tokens"], f"name a ceiling for {room} in [tool.plant_plugin.house.tokens]"
     assert tokens_of_room(room) <= BUDGET["tokens"][room], f"delete something in {room}/: its ceiling may only fall"
 
 
-def test_every_ceiling_is_of_a_room() -> None:
-    assert set(BUDGET["tokens"]) == {*ROOMS, "root"}
+def test_every_ceiling_is_of_a_room_or_a_module() -> None:
+    assert set(BUDGET["tokens"]) == {*ROOMS, "root", *LATER}
+    assert all((PACKAGE / module).is_file() for module in LATER)
 
 
 def test_ceilings_only_fall() -> None:

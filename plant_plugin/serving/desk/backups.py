@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write
-from plant_plugin.serving.desk.tables import check_file, explained
+from plant_plugin.serving.desk.opening import check_file, explained
 
 BESIDE = ("-wal", "-shm", "-journal")  # endings of what SQLite keeps beside a file
 LOGGED = b"\2\2"  # SQLite's file format 2: with a write-ahead log

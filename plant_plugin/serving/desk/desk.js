@@ -49,15 +49,16 @@ async function insist(path, body) {
     }
   }
 }
-function change(path, body, then = () => {}) {
+function change(path, body, then = () => {}) { // a body that is a function is asked when its turn has come
   waiting += 1;
-  line = line.then(() => insist(path, body)).then((answer) => {
+  line = line.then(() => insist(path, typeof body === "function" ? body() : body)).then((answer) => {
     waiting -= 1;
     if (!waiting && at("said").classList.contains("wrong")) say("Everything is saved.");
     return then(answer);
   }, (error) => {
     waiting -= 1;
-    say(error.message, true);
+    if (path !== "next") next((answer) => { show(answer); say(error.message, true); }); // how it stands
+    else say(error.message, true);
   });
   return line;
 }
@@ -87,11 +88,11 @@ at("sign-in").addEventListener("submit", async (event) => {
   const answer = await ask("sign-in", { token: at("token").value.trim() }).catch(() => null);
   at("token").value = "";
   if (answer && answer.ok) welcome(await answer.json());
-  else say(answer ? "This token is nobody’s." : "The server does not answer.", true);
+  else say(!answer ? "The server does not answer." : answer.status === 429 ? (await answer.json()).detail : "This token is nobody’s.", true);
 });
 
 // A document.
-function next() { change("next", { order: at("order").value }, show); }
+function next(then = show) { change("next", { order: at("order").value }, then); }
 function show(answer) {
   const same = doc && answer.document && doc.id === answer.document.id ? codes[current] : null;
   doc = answer.document;
@@ -174,7 +175,8 @@ function decide(kind, spans, told) {
   if (!code || !doc || undoing) return false;
   armed = false;
   code.decision = { kind, spans };
-  change("decide", { key: key(), document: doc.id, label: code.label, kind, spans });
+  doc.last = key();
+  change("decide", { key: doc.last, document: doc.id, label: code.label, kind, spans });
   say(`${code.label} ${told}`);
   return true;
 }
@@ -192,7 +194,8 @@ function acceptWords() {
 function reject() { if (codes[current] && decide("reject", [], "rejected.")) forward(); }
 function undo() {
   undoing += 1;
-  change("undo", { key: key(), document: doc ? doc.id : null }, (answer) => { show(answer); say("Taken back."); })
+  const word = key(); // what is seen as done last goes along: another tab may have done more
+  change("undo", () => ({ key: word, document: doc ? doc.id : null, last: doc ? doc.last : null }), (answer) => { show(answer); say("Taken back."); })
     .then(() => { undoing -= 1; });
 }
 function finish() {
@@ -204,7 +207,7 @@ function finish() {
     return say(`${open} suggested ${open === 1 ? "code is" : "codes are"} not decided. Press n again to leave them out.`, true);
   }
   say("Saving …");
-  change("finish", { key: key(), document: doc.id }, next);
+  change("finish", { key: key(), document: doc.id }, () => next());
   doc = null; // nothing is decided on it any more
 }
 

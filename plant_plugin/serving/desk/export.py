@@ -16,7 +16,8 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import Marked, write_sets
 from plant_plugin.prepare.output import staged, write_provenance
 from plant_plugin.serving.desk.people import LEAD
-from plant_plugin.serving.desk.store import Decision, Desk, gives
+from plant_plugin.serving.desk.store import Decision, Desk, given, gives
+from plant_plugin.serving.desk.votes import margins, weighty
 
 CONTROL = "label"  # of Label Studio's spans
 
@@ -49,13 +50,13 @@ def export(desk: Desk, out: Path, form: str = "libmultilabel") -> dict[str, int 
 def _agreed(desk: Desk, counts: Counter[str]) -> Iterator[tuple[int, Marked]]:
     leads = {coder.id for coder in desk.people.all() if coder.role == LEAD}
     for number, text, by in desk.finished():
-        decisions = [each for coder, _, each in by if coder in leads] or [each for _, _, each in by]
+        decisions = weighty([(coder in leads, each) for coder, _, each in by])
         document = Marked(text)
-        for label in dict.fromkeys(label for each in decisions for label in each):
+        for label, margin in margins([given(each) for each in decisions]).items():
             positive = [each[label] for each in decisions if label in each and gives(each[label])]
-            if 2 * len(positive) > len(decisions):
+            if margin > 0:
                 _give(document, label, positive, f"document {number}")
-            elif 2 * len(positive) == len(decisions):
+            elif not margin:
                 counts["labels_left_out_because_coders_are_split"] += 1
         yield number, document
 

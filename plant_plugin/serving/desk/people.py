@@ -94,9 +94,13 @@ class People:
     def sign_in(self, token: str) -> SignIn | None:
         """Begin a sign-in; None where the token is nobody's."""
         now, secret = time.time(), secrets.token_urlsafe(32)
+        wanted = EVERYBODY.where(coders.c.token == _hash(token))
+        with self._read.begin() as connection:  # whoever has no token takes no lock
+            if connection.execute(wanted).first() is None:
+                return None
         with self._write.begin() as connection:
-            row = connection.execute(EVERYBODY.where(coders.c.token == _hash(token))).first()
-            if row is None:
+            row = connection.execute(wanted).first()
+            if row is None:  # it was closed meanwhile
                 return None
             over = (sessions.c.started < now - LONGEST) | (sessions.c.seen < now - IDLE)
             connection.execute(delete(sessions).where(over))

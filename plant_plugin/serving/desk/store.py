@@ -15,13 +15,17 @@ from dataclasses import dataclass, field
 from datetime import date as calendar_date
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, Row, Select, func, insert, select, text, update
 from sqlalchemy.dialects.sqlite import insert as insert_or_ignore
 from typing_extensions import TypedDict
 
 from plant_plugin.data.text import Spans
-from plant_plugin.serving.desk.people import Coder, People
+from plant_plugin.errors import DataError
+from plant_plugin.serving.desk.opening import open_file
+from plant_plugin.serving.desk.people import LEAD, Coder, People
 from plant_plugin.serving.desk.tables import (
     DECISIONS,
     DONE,
@@ -30,19 +34,18 @@ from plant_plugin.serving.desk.tables import (
     UNDO,
     WRITES,
     changes,
+    coders,
     documents,
-    open_file,
     suggestions,
     work,
 )
+from plant_plugin.serving.desk.turns import READERS, Refused, ask_further, check_turn, next_for
+from plant_plugin.serving.desk.votes import margins
 
 LEASE = 20 * 60.0  # seconds that a document is a coder's after opening or deciding
+ENDING = (*DECISIONS, DONE)  # what an undo takes back
+Content = TypeVar("Content")
 TOGETHER = 256  # documents that are added in one transaction
-BY = {  # how the next document is chosen
-    "uncertainty": (documents.c.uncertainty.desc(), documents.c.id),
-    "date": (documents.c.date, documents.c.id),
-    "sent": (documents.c.id,),
-}
 
 
 class Suggested(TypedDict):
@@ -54,16 +57,15 @@ class Suggested(TypedDict):
     spans: Spans  # words that speak for it, in characters
 
 
+PLACES, SUGGESTED = TypeAdapter(Spans), TypeAdapter(list[Suggested])  # of columns of JSON
+
+
 @dataclass(frozen=True)
 class Suggestions:
     """Suggestions of a model for a document."""
 
     labels: list[Suggested]  # the most probable first
     uncertainty: float  # entropy of all its labels, in nats
-
-
-class Refused(Exception):
-    """A wish of a coder that is not possible; its message has no text of a document."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,14 @@ class Opened:
     text: str = field(repr=False)
     suggested: list[Suggested] | None = field(repr=False)  # None: the model has not read it
     decisions: dict[str, Decision] = field(repr=False)
+    last: str  # key of the change that an undo takes back; "": none in this document
 
 
 class Desk:
     """The file of a desk."""
 
     def __init__(self, path: Path, *, make: bool = False) -> None:
-        """Errors: see :func:`.tables.open_file`."""
+        """Errors: see :func:`.opening.open_file`."""
         self.path, engine = path, open_file(path, make=make)
         self._read, self._write = engine, engine.execution_options(**{WRITES: True})
         self.people = People(engine)
@@ -134,23 +137,10 @@ class Desk:
                 connection.execute(mine.values(uncertainty=suggestion.uncertainty))
 
     def next(self, coder: Coder, order: str, model: str) -> int | None:
-        """Lend a coder the next document: the one that is not finished, else the first that is free; None: no more.
-
-        Free is what still wants a coder, counting those who have finished it or have it lent.
-        """
+        """Lend a coder the next document, see :func:`.turns.next_for`; None: no more."""
         now = time.time()
-        taken = (
-            select(func.count())
-            .where(work.c.document == documents.c.id, work.c.coder != coder.id)
-            .where((work.c.finished == 1) | (work.c.until > now))
-            .scalar_subquery()
-        )
-        mine = select(work.c.document).where(work.c.coder == coder.id)
-        free = taken < documents.c.wanted
-        begun = select(documents.c.id).where(documents.c.id.in_(mine.where(work.c.finished == 0)), free)
-        fresh = select(documents.c.id).where(documents.c.id.not_in(mine), free)  # an index has them in each order
         with self._write.begin() as connection:
-            document = connection.scalar(begun.limit(1)) or connection.scalar(fresh.order_by(*BY[order]).limit(1))
+            document = next_for(connection, coder, order, now)
             if document is not None:
                 self._lend(connection, coder, document, model, now)
         return document
@@ -170,7 +160,7 @@ class Desk:
 
     def left(self, coder: Coder) -> int:
         """Count the documents that wait for anybody, or for this coder."""
-        enough = (func.count() >= documents.c.wanted) | (func.max(work.c.coder == coder.id) == 1)
+        enough = (func.count() >= READERS) | (func.max(work.c.coder == coder.id) == 1)
         over = (
             select(work.c.document)
             .join_from(work, documents)
@@ -184,28 +174,30 @@ class Desk:
             return (connection.scalar(select(func.count()).select_from(documents)) or 0) - finished
 
     def opened(self, coder: Coder, document: int, model: str) -> Opened:
-        """Return a document that was lent to the coder; Refused where it was not."""
+        """Return a document that is lent to the coder; Refused where it is not."""
         with self._read.begin() as connection:
-            self._lent(connection, coder, document)
+            check_turn(connection, coder, document, time.time())
             row = connection.execute(select(documents).where(documents.c.id == document)).one()
             mine = (suggestions.c.document == document) & (suggestions.c.model == model)
             labels = connection.scalar(select(suggestions.c.labels).where(mine))
             standing = connection.execute(_standing(coder.id, document))
             decisions = {row.label: _decision(row) for row in standing}  # the last one on each label
-        return Opened(row.id, row.name, row.text, None if labels is None else json.loads(labels), decisions)
+            last = connection.execute(_standing(coder.id, document, kinds=ENDING, newest=True)).first()
+        suggested = None if labels is None else _suggested(labels)
+        return Opened(row.id, row.name, row.text, suggested, decisions, "" if last is None else last.key)
 
     def decide(self, coder: Coder, key: str, document: int, decision: Decision) -> None:
         """Write down what a coder says of a label.
 
         Raises:
-            Refused: The document was not lent to the coder, or is finished, or a span is not inside its text.
+            Refused: The document is not lent to the coder, or is finished, or a span is not inside its text.
         """
         spans = sorted({(start, end) for start, end in decision.spans})
         said = {"kind": decision.kind, "label": decision.label, "spans": _json(spans)}
         with self._write.begin() as connection:
             if self._known(connection, coder, key, {"document": document, **said}):
                 return
-            if self._lent(connection, coder, document).finished:
+            if check_turn(connection, coder, document, time.time()):
                 raise Refused("the document is finished; undo that first")
             length = connection.scalar(select(func.length(documents.c.text)).where(documents.c.id == document)) or 0
             if any(not 0 <= start < end <= length for start, end in spans):
@@ -213,39 +205,37 @@ class Desk:
             self._append(connection, coder, key, document, finished=False, **said)
 
     def finish(self, coder: Coder, key: str, document: int) -> None:
-        """End the coder's work on a document; Refused where it was not lent."""
+        """End the coder's work on a document; Refused where it is not lent."""
         with self._write.begin() as connection:
             if self._known(connection, coder, key, {"document": document, "kind": DONE}):
                 return
-            if not self._lent(connection, coder, document).finished:
+            if not check_turn(connection, coder, document, time.time()):
                 self._append(connection, coder, key, document, finished=True, kind=DONE)
 
-    def undo(self, coder: Coder, key: str, document: int | None) -> int | None:
-        """Take back the coder's last decision in a document; without one, the finishing of the one before.
+    def undo(self, coder: Coder, key: str, document: int | None, last: str | None = None) -> int | None:
+        """Take back what the coder did last in a document; where nothing, the finishing of the one before.
 
         What was taken back stays in the file, with the line that says so. Returns the document, lent again, or None
         where there is nothing to take back.
+
+        Raises:
+            Refused: The document is not lent to the coder; or ``last``, what the coder sees as done last, is not.
         """
         with self._write.begin() as connection:
             sent = select(changes.c.document).where(changes.c.coder == coder.id, changes.c.key == key)
             if (known := connection.scalar(sent)) is not None:
                 return known
-            last = None
+            back = None
             if document is not None:
-                self._lent(connection, coder, document)
-                last = connection.execute(_standing(coder.id, document, newest=True)).first()
-            last = last or connection.execute(_standing(coder.id, kinds=(DONE,), newest=True)).first()
-            if last is None:
+                check_turn(connection, coder, document, time.time())
+                back = connection.execute(_standing(coder.id, document, kinds=ENDING, newest=True)).first()
+                if last is not None and last != (back.key if back else ""):
+                    raise Refused("this document was changed in another tab: nothing was taken back, look again")
+            back = back or connection.execute(_standing(coder.id, kinds=(DONE,), newest=True)).first()
+            if back is None:
                 return None
-            self._append(connection, coder, key, last.document, finished=False, kind=UNDO, undoes=last.id)
-            return int(last.document)
-
-    def _lent(self, connection: Connection, coder: Coder, document: int) -> Row[tuple[int]]:
-        mine = (work.c.document == document) & (work.c.coder == coder.id)
-        row = connection.execute(select(work.c.finished).where(mine)).first()
-        if row is None:
-            raise Refused("this document was not lent to you")
-        return row
+            self._append(connection, coder, key, back.document, finished=False, kind=UNDO, undoes=back.id)
+            return int(back.document)
 
     def _known(self, connection: Connection, coder: Coder, key: str, said: dict[str, object]) -> bool:
         """Tell whether a change was written before; Refused where its key was used for another."""
@@ -262,6 +252,20 @@ class Desk:
         connection.execute(insert(changes).values(values))
         until = 0.0 if finished else now + LEASE
         connection.execute(update(work).where(mine).values(finished=int(finished), until=until))
+        if said["kind"] in (DONE, UNDO):
+            ask_further(connection, document, self._readers(connection, document))
+
+    def _readers(self, connection: Connection, document: int) -> int:
+        """Return how many readers a document needs on which coders are split; 0 where they are not, or a lead spoke."""
+        wanted = select(coders.c.id, coders.c.role).join_from(coders, work)
+        finishers = connection.execute(wanted.where(work.c.document == document, work.c.finished == 1))
+        roles = {row.id: row.role for row in finishers}
+        if len(roles) < 2 or LEAD in roles.values():
+            return 0
+        labels: dict[int, dict[str, Decision]] = {coder: {} for coder in roles}
+        for row in connection.execute(_standing(document=document)):
+            labels.setdefault(row.coder, {})[row.label] = _decision(row)
+        return (len(roles) + 1) * (0 in margins([given(labels[coder]) for coder in roles]).values())
 
     def import_coded(
         self,
@@ -307,7 +311,7 @@ class Desk:
         """Return document and model → what it suggested."""
         with self._read.begin() as connection:
             return {
-                (row.document, row.model): json.loads(row.labels) for row in connection.execute(select(suggestions))
+                (row.document, row.model): _suggested(row.labels) for row in connection.execute(select(suggestions))
             }
 
     def size(self) -> int:
@@ -352,7 +356,25 @@ def _standing(
 
 
 def _decision(row: Row[tuple[object, ...]]) -> Decision:
-    return Decision(row.label, row.kind, [(start, end) for start, end in json.loads(row.spans)])
+    return Decision(row.label, row.kind, _parsed(PLACES, row.spans))
+
+
+def _suggested(content: str) -> list[Suggested]:
+    return _parsed(SUGGESTED, content)
+
+
+def _parsed(reader: TypeAdapter[Content], content: str) -> Content:
+    """Read a column of JSON; a DataError, which does not show it, where it is none that a desk writes."""
+    try:
+        return reader.validate_json(content)
+    except ValidationError:
+        what, fix = "the desk's file holds what no desk writes", "restore a backup"
+        raise DataError(what, where="columns spans and labels", fix=fix) from None
+
+
+def given(decisions: dict[str, Decision]) -> list[str]:
+    """Return the labels that decisions give."""
+    return [label for label, decision in decisions.items() if gives(decision)]
 
 
 def gives(decision: Decision) -> bool:

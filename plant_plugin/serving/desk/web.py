@@ -26,8 +26,10 @@ from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.desk.codes import Codes
 from plant_plugin.serving.desk.figures import Figures, figures_apart
 from plant_plugin.serving.desk.people import LEAD, LONGEST, SignIn
-from plant_plugin.serving.desk.store import Decision, Desk, Opened, Refused, Suggestions
+from plant_plugin.serving.desk.store import Decision, Desk, Opened, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, model_hash, suggest
+from plant_plugin.serving.desk.tries import Tries
+from plant_plugin.serving.desk.turns import Refused
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
 
 logger = logging.getLogger(__name__)
@@ -53,6 +55,7 @@ class Sitting:
     def __init__(self, desk: Desk, predictor: Predictor, queue: ModelQueue) -> None:
         self.desk, self.predictor, self.queue = desk, predictor, queue
         self.model, self.codes = model_hash(predictor), Codes(predictor.labels, predictor.names)
+        self.tries = Tries()
         self._figures: tuple[float, Figures] | None = None  # when they were counted
         self._counting = asyncio.Lock()
 
@@ -187,6 +190,7 @@ class UndoQuestion(_Question):
 
     key: Key
     document: Place | None = None
+    last: Annotated[str, Field(max_length=80)] | None = None  # key of what the page shows as done last
 
 
 class FinishQuestion(_Question):
@@ -221,8 +225,12 @@ router.get("/desk.css")(_file("desk.css", "text/css"))
 @router.post("/sign-in", dependencies=[Depends(same_site)])
 def sign_in(question: TokenQuestion, at: At, request: Request, response: Response) -> dict[str, str]:
     """Begin a sign-in with a token."""
+    address = request.client.host if request.client else ""
+    if seconds := at.tries.seconds(address):
+        raise HTTPException(429, f"too many tries; wait {seconds} seconds", {"retry-after": str(seconds)})
     begun = at.desk.people.sign_in(question.token)
     if begun is None:
+        at.tries.failed(address)
         raise HTTPException(401, "this token is nobody's")
     secure = request.url.scheme == "https"
     response.set_cookie(
@@ -271,7 +279,7 @@ def finish(question: FinishQuestion, who: Changes, at: At) -> None:
 @router.post("/undo")
 async def undo(question: UndoQuestion, who: Changes, at: At) -> dict[str, object]:
     """Take the last decision back."""
-    reopened = await run_in_threadpool(at.desk.undo, who.coder, question.key, question.document)
+    reopened = await run_in_threadpool(at.desk.undo, who.coder, question.key, question.document, question.last)
     return await at.shown(who, reopened if reopened is not None else question.document)
 
 

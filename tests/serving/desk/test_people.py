@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 
 import pytest
@@ -46,6 +47,16 @@ def test_a_sign_in_ends_without_a_request_and_when_it_is_ended(desk: Desk, monke
     assert desk.people.signed_in(other.secret) is None
     assert desk.people.renew("one", close=True) != token
     assert desk.people.sign_in(token) is None
+
+
+def test_whoever_has_no_token_takes_no_lock(desk: Desk) -> None:
+    desk.people.add("one")
+    with sqlite3.connect(desk.path) as other:
+        other.execute("BEGIN IMMEDIATE")  # else this would wait for half a minute, and others for it
+        begun = time.monotonic()
+        assert desk.people.sign_in("made-up") is None
+        assert time.monotonic() - begun < 5
+        other.rollback()
 
 
 @pytest.mark.parametrize("name", ["", "two words", "x" * 61, "../x", "model"])

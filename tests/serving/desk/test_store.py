@@ -15,7 +15,8 @@ from sqlalchemy.exc import IntegrityError
 
 from plant_plugin.serving.desk import store
 from plant_plugin.serving.desk.people import Coder
-from plant_plugin.serving.desk.store import Decision, Desk, Refused, Suggestions
+from plant_plugin.serving.desk.store import Decision, Desk, Suggestions
+from plant_plugin.serving.desk.turns import Refused
 
 
 def test_a_document_goes_to_one_coder_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

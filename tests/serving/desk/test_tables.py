@@ -1,22 +1,30 @@
-"""The file of a desk: who may read it, what it refuses, and its errors."""
+"""What the tables of a desk let nobody do."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import stat
-import traceback
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
 from desk_coding import MODEL, SECRET, coder
 
-from plant_plugin.errors import DataError, FullDiskError, PlantError
-from plant_plugin.serving.desk.backups import restore
-from plant_plugin.serving.desk.store import Desk
+from plant_plugin.errors import DataError
+from plant_plugin.serving.desk.store import Decision, Desk
+
+WRONG = {  # what the file itself refuses, whoever writes it
+    "a type": "UPDATE documents SET wanted = 'two'",
+    "a date": "UPDATE documents SET date = 'tomorrow'",
+    "a count": "UPDATE documents SET wanted = 0",
+    "a role": "UPDATE coders SET role = 'owner'",
+    "a token": "UPDATE coders SET token = 'secret'",
+    "a time": "UPDATE work SET until = 'for ever'",
+    "a state": "UPDATE work SET finished = 2",
+    "a kind": "INSERT INTO changes (coder, document, key, at, kind) VALUES (1, 1, 'k', 0, 'agree')",
+    "no label": "INSERT INTO changes (coder, document, key, at, kind) VALUES (1, 1, 'k', 0, 'accept')",
+    "no place": "INSERT INTO changes (coder, document, key, at, kind, label, spans) VALUES (1,1,'k',0,'add','L','{}')",
+    "an undo of nothing": "INSERT INTO changes (coder, document, key, at, kind) VALUES (1, 1, 'k', 0, 'undo')",
+}
 
 
 def test_changes_can_be_neither_changed_nor_removed(desk: Desk) -> None:
@@ -29,62 +37,29 @@ def test_changes_can_be_neither_changed_nor_removed(desk: Desk) -> None:
                 plain.execute(statement)
 
 
-def test_the_file_is_its_owners_alone(desk: Desk, tmp_path: Path) -> None:
-    coder(desk, "one")
-    for path in tmp_path.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path.name
-    assert any(path.name.endswith("-wal") for path in tmp_path.iterdir())
+@pytest.mark.parametrize("wrong", WRONG)
+def test_values_that_no_desk_writes_are_refused(desk: Desk, wrong: str) -> None:
+    who = coder(desk, "one")
+    desk.add_documents([("a", "x")])
+    desk.next(who, "sent", MODEL)
+    with sqlite3.connect(desk.path) as plain, pytest.raises(sqlite3.IntegrityError, match=r"CHECK|cannot store"):
+        plain.execute(WRONG[wrong])
 
 
-def test_errors_of_the_file_are_sentences_without_what_was_to_be_written(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with closing(sqlite3.connect(desk.path)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        held = Desk(desk.path)  # opening waits for no writer
-        with held._write.connect() as connection:
-            connection.connection.driver_connection.execute("PRAGMA busy_timeout = 1")  # type: ignore[union-attr]
-        with pytest.raises(PlantError, match="another program holds this file"):
-            held.add_documents([("patient7", SECRET)])
-        other.rollback()
-    pages = sqlite3.connect(desk.path).execute("PRAGMA page_count").fetchone()[0]
-    with held._write.connect() as connection:
-        connection.connection.driver_connection.execute(f"PRAGMA max_page_count = {pages}")  # type: ignore[union-attr]
-    with pytest.raises(FullDiskError, match="the disk is full") as caught:
-        held.add_documents((f"patient{number}", SECRET * 9999) for number in range(9))
-    assert SECRET not in "".join(traceback.format_exception(caught.value))
-    held.close()
-
-
-def test_files_that_are_no_desks(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
-        Desk(tmp_path / "nothing.sqlite")
-    text = tmp_path / "text.sqlite"
-    text.write_text("no database at all, but a text that is long enough for a header" * 20)
-    other = tmp_path / "other.sqlite"
-    with sqlite3.connect(other) as plain:
-        plain.execute("CREATE TABLE x (y)")
-    for path in (text, other):
-        before = path.read_bytes()
-        for act in (lambda path=path: Desk(path, make=True), lambda path=path: restore(path, tmp_path / "new.sqlite")):
-            with pytest.raises(DataError, match="no desk"):
-                act()
-        assert path.read_bytes() == before
-    assert not (tmp_path / "new.sqlite").exists()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
-def test_whatever_its_name_the_file_is_the_one_that_was_named(tmp_path: Path) -> None:
-    path = tmp_path / "whose?100%41.sqlite"
-    for make in (True, False):
-        with closing(Desk(path, make=make)) as desk:
-            desk.add_documents([("a", SECRET)])
-            assert desk.size() == 1
-    assert {one.name.partition(".sqlite")[0] for one in tmp_path.iterdir()} == {path.stem}
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_what_cannot_be_read_is_not_called_another_programs(tmp_path: Path) -> None:
-    with pytest.raises(PlantError, match="cannot be read or written") as caught:
-        Desk(tmp_path)
-    assert not isinstance(caught.value, DataError)
+def test_what_cannot_be_written_is_said_in_a_sentence_without_the_value(desk: Desk) -> None:
+    with pytest.raises(DataError, match="a value cannot be in a desk") as caught:
+        desk.add_documents([("a", SECRET)], date=SECRET)
+    assert SECRET not in str(caught.value)
+    who = coder(desk, "one")
+    [document] = desk.add_documents([("a", "x")])
+    desk.next(who, "sent", MODEL)
+    desk.decide(who, "key-00001", document, Decision("R50", "accept", [(0, 1)]))
+    with sqlite3.connect(desk.path) as plain:
+        plain.execute("DROP TRIGGER changes_are_not_changed")
+        plain.execute("UPDATE changes SET spans = '[[0]]' WHERE kind = 'accept'")
+    for act in (
+        lambda: desk.opened(who, document, MODEL),
+        lambda: desk.finish(who, "key-00002", document) or list(desk.finished()),
+    ):
+        with pytest.raises(DataError, match="no desk writes"):
+            act()

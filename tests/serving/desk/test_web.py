@@ -22,6 +22,7 @@ from plant_plugin.serving.desk import people, web
 from plant_plugin.serving.desk.figures import figures
 from plant_plugin.serving.desk.store import Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, LEAST, MOST, model_hash, suggest
+from plant_plugin.serving.desk.tries import MOST as MOST_TRIES
 from plant_plugin.serving.desk.web import router
 from plant_plugin.serving.model_queue import ModelQueue
 
@@ -46,8 +47,8 @@ def browser(app: Any, **options: Any) -> TestClient:
 class Sitter:
     """A coder with a browser."""
 
-    def __init__(self, app: Any, token: str) -> None:
-        self.client = browser(app)
+    def __init__(self, app: Any, token: str, address: str = "testclient") -> None:
+        self.client = browser(app, client=(address, 50000))
         found = self.client.post("/desk/sign-in", json={"token": token})
         assert found.status_code == 200, found.text
         self.csrf, self.keys = found.json()["csrf"], iter(range(10**6))
@@ -283,6 +284,15 @@ def test_another_coder_reads_and_changes_nothing_of_ones_document(sitter: Sitter
         assert shown["text"] not in answer.text
     assert content(desk) == before
     assert other.client.get("/desk/figures").status_code == 403
+
+
+def test_an_address_that_guesses_tokens_has_to_wait(app: Any, desk: Desk) -> None:
+    token, client = desk.people.add("ana"), browser(app)
+    answers = [client.post("/desk/sign-in", json={"token": f"made-up-{number}"}) for number in range(MOST_TRIES + 1)]
+    assert [answer.status_code for answer in answers] == [401] * MOST_TRIES + [429]
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 61
+    assert client.post("/desk/sign-in", json={"token": token}).status_code == 429
+    assert Sitter(app, token, "other").csrf
 
 
 def test_another_sites_page_changes_nothing(sitter: Sitter, app: Any, desk: Desk) -> None:

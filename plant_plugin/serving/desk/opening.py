@@ -1,0 +1,163 @@
+"""How the file of a desk is made, checked and opened; and SQLite's errors in sentences.
+
+Somebody may have sent the file, so that it is looked at before anything in it runs: a view, a trigger, a default or a
+check of a stranger's would be a program. A desk holds what :mod:`.tables` makes and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from sqlalchemy import URL, CheckConstraint, Connection, Engine, Table, create_engine, event
+
+from plant_plugin.errors import DataError, FullDiskError, PlantError
+from plant_plugin.serving.desk.tables import APPLICATION, KEPT, VERSION, WRITES, metadata
+
+OLDEST = (3, 37)  # of SQLite: tables that hold only values of their columns' types
+SAFE = ("trusted_schema = OFF", "cell_size_check = ON")  # for files that somebody sent
+LASTING = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
+WORD = re.compile(r"\w+|[^\w\s\"`]")
+
+
+def open_file(path: Path, *, make: bool = False) -> Engine:
+    """Open the file of a desk, readable only to its owner.
+
+    Args:
+        path: The file.
+        make: Make it where it is not there.
+
+    Raises:
+        DataError: It is not there, or another program's, or another version's.
+        PlantError: It cannot be made, or SQLite is too old.
+    """
+    if sqlite3.sqlite_version_info < OLDEST:
+        fix = "use a Python with a newer one, e.g. conda's"
+        raise PlantError(f"SQLite {sqlite3.sqlite_version} is older than 3.37", where=str(path), fix=fix)
+    if not path.exists():
+        if not make:
+            raise DataError("no such file", where=str(path), fix="`plant desk add-coder FILE NAME` makes it")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError as error:
+            fix = "choose another folder, or change its permissions"
+            raise PlantError(f"cannot be made ({error.strerror})", where=str(path), fix=fix) from error
+    new = make and path.stat().st_size == 0
+    if not new:
+        check_file(path)
+    path.chmod(0o600)  # journals get the permissions of the file
+    address = URL.create("sqlite", database=str(path))  # in a plain one a ? would end the file's name
+    engine = create_engine(address, connect_args={"timeout": 30.0}, hide_parameters=True)
+    event.listen(engine, "connect", _connected)
+    event.listen(engine, "begin", _begins)
+    # What is raised in the place of SQLAlchemy's error, which would show what was to be written.
+    event.listen(engine, "handle_error", lambda context: explained(path, context.original_exception))
+    if new:
+        _make_tables(engine)
+    engine.connect().close()  # an error comes now where nobody can work on it
+    return engine
+
+
+def _make_tables(engine: Engine) -> None:
+    with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
+        if connection.exec_driver_sql("PRAGMA user_version").scalar_one() == 0:  # no other process was faster
+            _make(connection)
+            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
+            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
+
+
+def _make(connection: Connection) -> None:
+    metadata.create_all(connection)
+    for name, act in (("changed", "UPDATE"), ("removed", "DELETE")):
+        connection.exec_driver_sql(KEPT.format(name=name, act=act))
+
+
+def check_file(path: Path) -> None:
+    """Raise a DataError unless a file is a whole desk of this version, and nothing more than that."""
+    fix = "name the file that `plant desk add-coder` made, or restore a backup"
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as plain:
+            wrong = _wrong(plain)
+    except sqlite3.OperationalError as error:  # which says nothing of what is in it
+        raise explained(path, error) or error from error
+    except sqlite3.Error as error:
+        raise DataError(f"this is no desk ({type(error).__name__})", where=str(path), fix=fix) from error
+    if wrong:
+        raise DataError(wrong, where=str(path), fix=fix)
+
+
+def _wrong(plain: sqlite3.Connection) -> str | None:
+    for pragma in SAFE:
+        plain.execute(f"PRAGMA {pragma}")
+    versions = [plain.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    if versions != [APPLICATION, VERSION]:
+        return "this is no desk of this version"
+    wanted, there = _ours(), _objects(plain)
+    if odd := [name for name in {**wanted, **there} if wanted.get(name) != there.get(name)]:
+        return f"this is no desk as `plant` makes one: {odd[0][:80]!r} is missing, of another form, or too much"
+    if plain.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+        return "the file is damaged"
+    for table in metadata.sorted_tables:  # SQLite looks at no checks where it may only read
+        if plain.execute(f"SELECT 1 FROM {table.name} WHERE {_broken(table)} LIMIT 1").fetchone():
+            return f"the table {table.name} holds values that no desk writes"
+    if (row := plain.execute("PRAGMA foreign_key_check").fetchone()) is not None:
+        return f"a line of the table {row[0]} belongs to nothing"
+    return None
+
+
+def _broken(table: Table) -> str:
+    """Return the condition of lines whose values break the rules of their table."""
+    rules = [f"NOT ({rule.sqltext})" for rule in table.constraints if isinstance(rule, CheckConstraint)]
+    for column in table.columns:
+        kinds = [str(column.type).lower()] + ["null"] * bool(column.nullable)
+        rules.append(f"""typeof("{column.name}") NOT IN ({", ".join(f"'{kind}'" for kind in kinds)})""")
+    return " OR ".join(rules)
+
+
+@cache
+def _ours() -> dict[str, list[str]]:
+    with create_engine("sqlite://").connect() as connection:
+        _make(connection)
+        return _objects(cast(sqlite3.Connection, connection.connection.driver_connection))
+
+
+def _objects(plain: sqlite3.Connection) -> dict[str, list[str]]:
+    """Return all that a file defines, as the words of its definitions: another SQLAlchemy may set them otherwise."""
+    rows = plain.execute("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master ORDER BY type DESC, name")
+    return {name: sorted(WORD.findall(definition)) for name, definition in rows}
+
+
+def _connected(connection: sqlite3.Connection, record: object) -> None:
+    connection.isolation_level = None  # transactions begin where we say, see _begins
+    for pragma in (*SAFE, *LASTING):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def explained(path: Path, error: BaseException) -> PlantError | None:
+    """Return an error in a sentence for one of SQLite; None for one that only a caller can explain."""
+    if not isinstance(error, sqlite3.DatabaseError):
+        return None
+    if isinstance(error, sqlite3.IntegrityError):
+        if not re.match("CHECK|cannot store", str(error)):
+            return None
+        return DataError("a value cannot be in a desk", where=str(path), fix="check what you add")
+    code = getattr(error, "sqlite_errorname", "")  # from Python 3.11
+    if "FULL" in code or "full" in str(error):
+        fix = "free some space; what was done before is kept"
+        return FullDiskError("the disk is full", where=str(path), fix=fix)
+    if "BUSY" in code or "locked" in str(error):
+        fix = "wait for the program that writes to it, or end that"
+        return PlantError("another program holds this file", where=str(path), fix=fix)
+    what = f"cannot be read or written ({code or type(error).__name__})"
+    return PlantError(what, where=str(path), fix="check the disk, or restore a backup")
+
+
+def _begins(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
