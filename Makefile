@@ -13,7 +13,7 @@ DATA ?= .
 CONSTRAINTS ?= constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check audit format docs integration packaging attacks browser speed experiments clean
+.PHONY: help demo test check audit format docs integration packaging attacks limits browser speed experiments clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ packaging: $(STAMP) ## build the wheel, install it elsewhere, use it there
 
 attacks: $(STAMP) ## kill, tear, mutate and flood; the table of docs/reliability.md (about 10 minutes)
 	$(BIN)/python -m pytest -n $(WORKERS) tests/attacks -m "attacks or not attacks" --write-reliability
+
+limits: $(STAMP) ## what is promised at its largest size, with 1, 2 and 4 threads (about an hour, 12 GiB)
+	$(BIN)/python -m pytest -m limits tests
 
 browser: $(STAMP) ## whole sittings at the desk in Chromium (`apt-get install chromium`); skipped where it is not there
 	$(BIN)/python -m pytest -m browser tests/serving

@@ -110,6 +110,9 @@ text_column = click.option("--text_column", default="text", show_default=True, h
 labels_column = click.option(
     "--labels_column", default="labels", show_default=True, help="Key or column of the labels."
 )
+label_separator = click.option(
+    "--label_separator", help="What separates labels, ' ' for any white space.  [default: what the whole column says]"
+)
 
 
 class Load(Protocol):

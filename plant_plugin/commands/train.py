@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,8 @@ def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None
 @click.option("-c", "--config", default="plant.yml", metavar="FILE", help="Another configuration than plant.yml.")
 @click.option("--from", "folder", metavar="RUN_FOLDER", type=FOLDER,
               help="Continue this run with FILE's documents or what coders finished at a desk.")  # fmt: skip
-def train(file: str, config: str, folder: Path | None, **flags: object) -> None:
+@click.option("--trust-code", is_flag=True, help="Take over all that RUN_FOLDER says, and run code that it names.")
+def train(file: str, config: str, folder: Path | None, trust_code: bool, **flags: object) -> None:
     """Train PLANT on FILE, your documents, with what suits them: network, length, epochs, evidence, names, weights.
 
     Looks at the data, says in ten lines what it chose and why, and writes that down as settled.yml in the run's folder.
@@ -62,13 +64,13 @@ def train(file: str, config: str, folder: Path | None, **flags: object) -> None:
     if flags.get("training_file") is not None:
         raise ConfigError("FILE is what is trained on", where="--training_file", fix="leave out one of the two")
     if folder is None:
-        return _train(config, False, {**flags, "training_file": file})
+        return _train(config, trust_code, {**flags, "training_file": file})
     if click.get_current_context().get_parameter_source("config") is not ParameterSource.DEFAULT:
         raise ConfigError("--from takes the run's own configuration", where="--config", fix="leave out one of the two")
-    _train_further(folder, Path(file), overrides_from(flags))
+    _train_further(folder, Path(file), overrides_from(flags), trust_code)
 
 
-def _train_further(folder: Path, file: Path, overrides: dict[str, object]) -> None:
+def _train_further(folder: Path, file: Path, overrides: dict[str, object], trust_code: bool) -> None:
     from plant_plugin.report.record import RUN_FILE
     from plant_plugin.report.run_folder import stoppable
     from plant_plugin.training.further import further
@@ -80,7 +82,8 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object]) -> No
 
             for name, number in export(desk, Path(exported)).items():
                 click.echo(count_line(name, number), err=True)
-        settings = further(folder, file, overrides)
+        say = partial(click.echo, err=True)
+        settings = further(folder, file, overrides, trust_code=trust_code, say=say)
         from plant_plugin.training.run import run
     new_folder = settings.checkpoint_dir
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE, json_option, labels_column, text_column
+from plant_plugin.commands.shared import COUNT, FILE, json_option, label_separator, labels_column, text_column
 from plant_plugin.commands.shared import as_json as json_text
 
 
@@ -17,8 +17,12 @@ from plant_plugin.commands.shared import as_json as json_text
 @click.option("--png", type=FILE, help="Draw the label frequencies into FILE.")
 @text_column
 @labels_column
+@label_separator
 @json_option
-def stats(files: tuple[str, ...], png: Path | None, text_column: str, labels_column: str, as_json: bool) -> None:
+def stats(
+    files: tuple[str, ...], png: Path | None, text_column: str, labels_column: str, label_separator: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Count documents, labels and words of FILES; the first one is the training file.
 
     Shows how labels are distributed over frequency bins, which labels training never shows, which texts are there twice
@@ -27,7 +31,7 @@ def stats(files: tuple[str, ...], png: Path | None, text_column: str, labels_col
     from plant_plugin.data.tables import Columns
     from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, summary
 
-    columns = Columns(text_column, labels_column)
+    columns = Columns(text_column, labels_column, separator=label_separator)
     counted = [read_stats(name, columns) for name in files]
     if as_json:
         bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(counted)]
@@ -60,6 +64,7 @@ def _show_stats(rows: list[dict[str, str | int]], bins: Iterable[tuple[str, int,
 @click.option("--allow_bad_lines", is_flag=True, help="Leave out lines that are not of the format.")
 @text_column
 @labels_column
+@label_separator
 def embeddings(train: str, out: Path, **options: Any) -> None:
     """Train word2vec on the training file TRAIN, as LibMultiLabel's embed_file and vocab_file."""
     from plant_plugin.prepare.embeddings import train_embeddings

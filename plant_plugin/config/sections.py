@@ -98,6 +98,9 @@ class Data:
     )
     text_column: Text = key("text", "Column of the text, in tables.")
     labels_column: Text = key("labels", "Column of the labels, in tables.")
+    label_separator: Text | None = key(
+        None, "What separates the labels of a text, ' ' for any white space; null: what the whole column says."
+    )
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,13 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.tables import form_of
 from plant_plugin.data.text import Documents, one_label, text_lines
+from plant_plugin.data.unicode_forms import compose, without_spaces
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, cache_folder
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 # Keys of the configuration that a reader gets which has such arguments.
-READER_KEYS = ("allow_bad_lines", "vocab_file", "text_column", "labels_column")
+READER_KEYS = ("allow_bad_lines", "vocab_file", "text_column", "labels_column", "label_separator")
 DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
 DEMO = Path(__file__).with_name("made_up_notes")  # what examples/made_up_notes.py writes with its defaults, packed
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB its meaning
@@ -134,6 +135,9 @@ def _training_splits(settings: Settings) -> tuple[Split, Split | None]:
     val = _read_split("val", settings) if settings.val_file else None
     if val is None and settings.val_size > 0:
         train, val = _split_validation(train, settings.val_size)
+    if without_spaces(train.texts) and not settings.network_config.get("lm_weight"):
+        fix = "cut them first (write a space between words), or take a language model: network_config.lm_weight"
+        raise DataError("the texts have no spaces between words", where=str(settings.training_file), fix=fix)
     if not any(train.labels):
         fix = "each line must be 'labels TAB text' or 'id TAB labels TAB text'"
         raise DataError("no training document has a label", where=str(settings.training_file), fix=fix)
@@ -155,6 +159,7 @@ def read_documents(source: str, settings: Settings) -> Documents:
         what = f"the reader returned {type(documents).__name__} instead of Documents"
         fix = "see registry.yaml and plant_plugin/data/text.py"
         raise DataError(what, where=f"data_format: {name}", fix=fix)
+    documents.places |= compose(documents.texts)
     return documents
 
 
@@ -241,7 +246,8 @@ def _split(name: str, documents: Documents, rows: Sequence[int], dropped: int = 
     labels = [documents.labels[row] for row in rows]
     ids = None if documents.ids is None else [documents.ids[row] for row in rows]
     evidence = None if documents.evidence is None else [documents.evidence[row] for row in rows]
-    return Split([documents.texts[row] for row in rows], labels, ids, dropped, evidence, name=name)
+    texts = [documents.texts[row] for row in rows]
+    return Split(texts, labels, ids, dropped, documents.separated, evidence=evidence, name=name)
 
 
 def _merged(train: Split, val: Split) -> Split:
@@ -250,7 +256,7 @@ def _merged(train: Split, val: Split) -> Split:
     if train.evidence is not None or val.evidence is not None:  # a split without it has none for any document
         evidence = [labels for split in (train, val) for labels in split.evidence or [{}] * len(split)]
     texts, labels, dropped = train.texts + val.texts, train.labels + val.labels, train.dropped + val.dropped
-    return Split(texts, labels, None, dropped, evidence, name="train")
+    return Split(texts, labels, dropped=dropped, evidence=evidence, name="train")
 
 
 def _label_names(settings: Settings, train: Split, val: Split | None, test: Split | None) -> list[str]:

@@ -100,8 +100,11 @@ def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
         if label not in documents.labels[row]:
             fix = "give the document the label, or take the line out"
             raise DataError("the document does not have this label", where=where, fix=fix)
-        length = len(documents.texts[row])
-        marks_of[row].setdefault(label, []).extend(_spans(mark, length, where) for mark in places.split(";"))
+        length, moved = len(documents.texts[row]), documents.places.get(row)
+        spans = [_spans(mark, len(moved) - 1 if moved else length, where) for mark in places.split(";")]
+        if moved:  # the file counts characters of another Unicode form
+            spans = [[(moved[start], max(moved[end], moved[start] + 1)) for start, end in mark] for mark in spans]
+        marks_of[row].setdefault(label, []).extend(spans)
     return [{label: sorted(marked) for label, marked in marks.items()} for marks in marks_of]
 
 

@@ -1,8 +1,8 @@
 """Documents of every plain format, a row at a time: what training, prediction and all other commands read files with.
 
 A row is a document. Tables have the columns ``text`` and ``labels``, unless others are named, and perhaps ``id``.
-Labels are a list, or a text that separates them by ``;`` or else by spaces; white space in a label becomes ``_``, as
-``plant prepare`` has it.
+Labels are a list, or a text in which one sign separates those of the whole column (:mod:`.label_column`); white space
+in a label becomes ``_``, as ``plant prepare`` has it.
 
 LibMultiLabel's text format, ``txt``, is ``labels TAB text`` or ``id TAB labels TAB text``, one document a line; UTF-8,
 no header, no quoting, labels separated by white space. LibMultiLabel reads it with pandas; on well-formed files the
@@ -13,34 +13,36 @@ width is an error: pandas drops a longer one with a warning and pads a shorter o
 
 from __future__ import annotations
 
-import io
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from plant_plugin.data.arrow import arrow_rows
+from plant_plugin.data.label_column import LabelColumn, find_separator
+from plant_plugin.data.row_formats import csv_rows, json_values
+from plant_plugin.data.shape import check_shape
 from plant_plugin.data.text import (
-    UNDECODED,
     Documents,
     bounded,
     bounded_lines,
-    csv_rows,
+    decoded,
     is_valid,
     one_label,
     open_text,
     plain_name,
     reading_errors,
 )
+from plant_plugin.data.unicode_forms import compose
 from plant_plugin.errors import DataError, suggestion
 from plant_plugin.files import LONGEST_LINE, limit
 
 STDIN = "-"
-ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+ENDINGS = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 ARROW_FORMS = ("parquet", "datasets")
 TABLES = ("csv", "jsonl", *ARROW_FORMS)  # formats whose columns have names
 TEXT_FORMS = ("txt", "libmultilabel")  # two names of LibMultiLabel's text format
@@ -61,6 +63,7 @@ class Columns(NamedTuple):
     text: str = "text"
     labels: str | None = "labels"
     id: str = "id"
+    separator: str | None = None  # of labels in a text; None: what the whole column says
 
     def check(self, names: Iterable[str], where: str) -> None:
         """Raise a ``DataError`` where a column is missing or there twice."""
@@ -71,7 +74,7 @@ class Columns(NamedTuple):
                 # Without a header these "names" are a document's: only one that is nearly right is shown.
                 near = near if near.startswith("did you mean") else "the first line has to hold the columns' names"
                 raise DataError(f"there is no column {column!r}", where=where, fix=f"name the column: {key}; {near}")
-        for column in self:
+        for column in self[:3]:
             if column is not None and names.count(column) > 1:
                 raise DataError(
                     f"several columns are called {column!r}", where=where, fix="give each a name of its own"
@@ -89,6 +92,7 @@ class Document:
     labels: list[str] = field(default_factory=list, repr=False)
     id: str | None = None
     number: int = 1  # among all rows of its file
+    cell: str | None = field(default=None, repr=False)  # labels as one text, before they are separated
 
     @property
     def name(self) -> str:
@@ -148,6 +152,8 @@ class Table:
                 line, without its content.
         """
         for number, (where, line, row) in enumerate(self._rows(), 1):
+            if isinstance(row, Document) and row.cell is not None:
+                row = _separated(row, self.label_column)
             if isinstance(row, Document):
                 row.number = number
                 yield row
@@ -161,11 +167,29 @@ class Table:
             if len(self.skipped.lines) < LINES_KEPT:
                 self.skipped.lines.append(line)
 
+    @cached_property
+    def label_column(self) -> LabelColumn:
+        """Return how labels in a text are separated, by a look at all rows.
+
+        Raises:
+            DataError: Two separators are mixed.
+        """
+        if self.columns.separator is not None:
+            return LabelColumn(self.columns.separator)
+        cells = (row.cell for _, _, row in self._rows() if isinstance(row, Document) and row.cell is not None)
+        return find_separator(cells, self.name, by_spaces=self.form in TEXT_FORMS)
+
+    @property
+    def separated(self) -> str:
+        """Say how labels in a text were separated; empty where none were, or as the format says."""
+        usual = self.form in TEXT_FORMS and self.label_column == LabelColumn()
+        return "" if usual or "label_column" not in vars(self) else str(self.label_column)
+
     def _rows(self) -> Iterator[tuple[str, int, Document | DataError]]:
         """Yield each row, the document or what is wrong with it, after the file with the unit, and the number in it."""
         with reading_errors(self.name, "check the path; `-` reads standard input"):
             if self.form in ARROW_FORMS:
-                for file, number, cells in arrow_rows(Path(self.source), self.columns.check, self.columns):
+                for file, number, cells in arrow_rows(Path(self.source), self.columns.check, self.columns[:3]):
                     yield f"{file}, row", number, _document(cells, self.columns)
                 return
             with self._opened() as stream:
@@ -192,7 +216,7 @@ class Table:
         if self.source != STDIN:
             return open_text(Path(self.source), newline)
         # Not closed: standard input is not ours.
-        return nullcontext(io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", errors=UNDECODED, newline=newline))
+        return nullcontext(decoded(sys.stdin.buffer, self.name, newline))
 
     def _guessed_rows(self, lines: Iterator[str]) -> Rows:
         """Let the first line that holds something decide whether there are columns."""
@@ -222,10 +246,11 @@ class Table:
                 what = f"{len(cells)} columns where the first line has {width}"
                 yield number, DataError(what, fix="a text must hold no TAB; replace it by a space")
             else:
-                yield number, Document(cells[-1], cells[-2].split(), cells[0] if width == 3 else None)
+                cell = None if self.columns.labels is None else cells[-2]
+                yield number, Document(cells[-1], id=cells[0] if width == 3 else None, cell=cell)
 
     def _csv_rows(self, lines: Iterator[str]) -> Rows:
-        rows = csv_rows(lines)
+        rows = csv_rows(lines, self.columns.text)
         line, header = next(rows, (1, None))
         if header is None:
             return
@@ -238,15 +263,11 @@ class Table:
             yield line, _document(cells, self.columns)
 
     def _json_rows(self, lines: Iterator[str]) -> Rows:
+        """Read an object on each line; or a list of objects, or objects over several lines, by how the file begins."""
         fix = f'a line has to be an object like {{"{self.columns.text}": "…", "{self.columns.labels}": ["A", "B"]}}'
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    cells = json.loads(line)
-                except (ValueError, RecursionError):  # its message would hold the line's content
-                    cells = None
-                problem = None if isinstance(cells, dict) else DataError("no JSON object", fix=fix)
-                yield number, problem or _document(cells, self.columns)
+        for number, cells in json_values(enumerate(lines, 1)):
+            row = cells if isinstance(cells, dict) else DataError("no JSON object", fix=fix)
+            yield number, _document(row, self.columns)
 
 
 def _line_rows(lines: Iterator[str]) -> Rows:
@@ -261,7 +282,7 @@ def _problem(text: str) -> DataError | None:
 
 
 def _checked(row: Document) -> Document | DataError:
-    return _problem(row.text) or _problem("".join((*row.labels, row.id or ""))) or row
+    return _problem(row.text) or _problem("".join((*row.labels, row.cell or "", row.id or ""))) or row
 
 
 def _width(cells: Sequence[str], where: str) -> int:
@@ -281,36 +302,35 @@ def _document(cells: Cells | DataError, columns: Columns) -> Document | DataErro
         return cells
     try:
         columns.check(cells, "")
-        text, labels = cells[columns.text], [] if columns.labels is None else _labels(cells, columns.labels)
+        text, labels = cells[columns.text], None if columns.labels is None else cells[columns.labels]
+        cell = labels if isinstance(labels, str) else None
+        listed = [] if cell is not None else _listed(labels, str(columns.labels))
         if not isinstance(text, str):
             what = f"the text under {columns.text!r} is {'empty' if text is None else f'a {type(text).__name__}'}"
             raise DataError(what, fix="give every document a text")
     except DataError as error:
         return error
     number = cells.get(columns.id)
-    return _checked(Document(text, labels, None if number is None else str(number)))
+    return _checked(Document(text, listed, None if number is None else str(number), cell=cell))
 
 
-def _labels(cells: Cells, column: str) -> list[str]:
-    labels = cells[column]
-    if isinstance(labels, str) and _is_list(labels.strip()):
-        fix = "separate labels by semicolons (';'.join), or write JSON lines or Parquet, which have lists"
-        raise DataError(f"the content of {column!r} is a list written as text", fix=fix)
-    if isinstance(labels, str):
-        names = labels.split(";") if ";" in labels else labels.split()
-    elif labels is None:
-        names = []
-    elif isinstance(labels, Sequence) and all(isinstance(label, str | int) for label in labels):
-        names = [str(label) for label in labels]
-    else:
-        fix = "a list of labels, or a text in which they are separated by spaces or semicolons"
-        raise DataError(f"the content of {column!r} is no labels", fix=fix)
-    return [joined for label in names if (joined := one_label(label))]
+def _listed(labels: object, column: str) -> list[str]:
+    """Return the labels of a cell that holds no text."""
+    if labels is None:
+        return []
+    if isinstance(labels, Sequence) and all(isinstance(label, str | int) for label in labels):
+        return [joined for label in labels if (joined := one_label(str(label)))]
+    fix = "a list of labels, or a text in which they are separated by one sign"
+    raise DataError(f"the content of {column!r} is no labels", fix=fix)
 
 
-def _is_list(text: str) -> bool:
-    """Tell whether a text is a list as pandas or people write it: its signs would be part of labels."""
-    return text[:1] + text[-1:] == "[]" or (", " in text and ";" not in text)
+def _separated(row: Document, column: LabelColumn) -> Document | DataError:
+    """Return the document with the labels that its cell holds."""
+    try:
+        return replace(row, labels=column.labels(row.cell or ""), cell=None)
+    except ValueError:
+        fix = "write labels with one separator, or JSON lines or Parquet, which have lists"
+        return DataError("the labels are a list written as text that cannot be read", fix=fix)
 
 
 def form_of(path: Path) -> str:
@@ -326,6 +346,7 @@ def read_any(
     allow_bad_lines: bool = False,
     text_column: str = "text",
     labels_column: str = "labels",
+    label_separator: str | None = None,
 ) -> Documents:
     """Read all documents of a file.
 
@@ -336,12 +357,14 @@ def read_any(
         allow_bad_lines: Drop and count rows that are no documents; bytes of another encoding stay an error.
         text_column: Of tables.
         labels_column: Of tables. Numbers of Hugging Face's ``ClassLabel`` become their names.
+        label_separator: Of labels in a text, a space for any white space; None: what the whole column says.
 
     Raises:
         DataError: As of a :class:`Table`, or there is no document.
         MissingExtraError: pyarrow is needed and not installed.
     """
-    columns, otherwise = Columns(text_column, labels_column), "drop such lines with --allow_bad_lines"
+    columns = Columns(text_column, labels_column, separator=label_separator)
+    otherwise = "drop such lines with --allow_bad_lines"
     table = Table(path, form or form_of(Path(path)), columns, allow_bad_lines, otherwise)
     documents, ids = Documents(), list[str]()
     for row in table:
@@ -352,5 +375,8 @@ def read_any(
     if not documents.texts:
         what, fix = "the file holds no document", "check that it was written completely"
         raise table.skipped.problem or DataError(what, where=str(path), fix=fix)
+    documents.separated = table.separated
+    documents.places = compose(documents.texts)
+    check_shape(documents.texts, documents.labels, str(path), named=table.form in TABLES)
     documents.dropped, documents.ids = table.skipped.count, ids if len(ids) == len(documents) else None
     return documents

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import hashlib
+import io
 import json
 import lzma
 import os
@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
+from plant_plugin.data.file_kind import HEAD, encoding_of
 from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, above_limit, limit
 
-OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".xz": lzma.open}
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 UNDECODED = "surrogateescape"  # see open_text
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # as JSON spells it; two of them are a whole one
@@ -37,6 +38,8 @@ class Documents:
     Attributes:
         ids: None where the file has none.
         dropped: Lines that are left out, because they are not of the format.
+        places: Of documents whose texts the file has in another form, by number: see :func:`.compose`.
+        separated: How labels that were one text were separated, in words; empty where the format says it.
         evidence: What made somebody assign its labels to each document; None where no file says so.
     """
 
@@ -44,6 +47,8 @@ class Documents:
     labels: list[list[str]] = field(default_factory=list, repr=False)
     ids: list[str] | None = field(default=None, repr=False)
     dropped: int = 0
+    separated: str = ""
+    places: dict[int, list[int]] = field(default_factory=dict, repr=False)
     evidence: list[DocumentEvidence] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -90,8 +95,23 @@ def open_text(path: Path, newline: str | None, encoding: str = "utf-8-sig") -> I
     """Open a text file, decompressed by its ending; bytes of another encoding become lone surrogates.
 
     A strict decoder reads ahead and would not know which line is wrong (:func:`is_valid` does).
+
+    Raises:
+        DataError: The file is no text, by its first bytes.
     """
-    return OPENERS.get(path.suffix, open)(path, "rt", encoding=encoding, errors=UNDECODED, newline=newline)
+    stream = OPENERS.get(path.suffix, open)(path, "rb")
+    try:
+        return decoded(stream, str(path), newline, encoding)
+    except BaseException:
+        stream.close()
+        raise
+
+
+def decoded(stream: IO[bytes], name: str, newline: str | None, encoding: str = "utf-8-sig") -> io.TextIOWrapper:
+    """Return the text of a stream at its beginning, in the encoding that its first bytes say, else in ``encoding``."""
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", stream))
+    encoding = encoding_of(buffered.peek(HEAD)[:HEAD], name, encoding)
+    return io.TextIOWrapper(buffered, encoding=encoding, errors=UNDECODED, newline=newline)
 
 
 def is_valid(text: str) -> bool:
@@ -179,32 +199,6 @@ def parsed_json(text: str, where: str, fix: str = "export it again; the file may
     if HALF_A_CHARACTER.search(text) and not is_valid(json.dumps(content, ensure_ascii=False)):
         raise DataError("half a character (a lone \\ud800 to \\udfff)", where=where, fix="write it again as UTF-8")
     return content
-
-
-def csv_rows(lines: Iterator[str]) -> Iterator[tuple[int, list[str] | DataError]]:
-    """Yield the line that each row of a table begins in, the header first, and its fields, or what is wrong with it.
-
-    A row has to be as wide as the header; empty ones are passed over.
-    """
-    csv.field_size_limit(limit(LONGEST_LINE))
-    # Strict: else a quote that nothing ends takes all after it for one text.
-    reader, width = csv.reader(lines, strict=True), 0
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error:  # its message may hold the row's content
-            yield line, DataError("no row of a table", fix="quote fields that hold commas, quotes or line ends")
-            continue
-        if not row:
-            continue
-        width = width or len(row)
-        if len(row) == width:
-            yield line, row
-        else:
-            yield line, DataError(f"{len(row)} columns where the header has {width}", fix="quote texts with commas")
 
 
 def tab_separated(path: Path, newline: str | None = None) -> Iterator[tuple[str, list[str]]]:

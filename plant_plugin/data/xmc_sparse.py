@@ -18,9 +18,8 @@ from plant_plugin.data.text import Documents, text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, above_limit, limit
 
-HEADER = re.compile(r"(\d+)[ \t]+(\d+)[ \t]+(\d+)\s*")
-PAIRS_HEADER = re.compile(r"(\d+)[ \t]+(\d+)\s*")
-UTF8 = "utf-8-sig"
+HEADER = re.compile(r"(\d+) (\d+) (\d+)\s*")
+PAIRS_HEADER = re.compile(r"(\d+) (\d+)\s*")
 
 
 @dataclass
@@ -33,14 +32,14 @@ class XmcRow:
     values: list[float]
 
 
-def has_header(path: Path, encoding: str = UTF8) -> bool:
+def has_header(path: Path) -> bool:
     """Tell whether the first line is that of a sparse file with labels and features."""
-    return _first_line(path, HEADER, encoding) is not None
+    return _first_line(path, HEADER) is not None
 
 
-def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER, encoding: str = UTF8) -> tuple[int, ...]:
+def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER) -> tuple[int, ...]:
     """Read the numbers of the first line; a ``DataError`` where it holds something else."""
-    numbers = _first_line(path, pattern, encoding)
+    numbers = _first_line(path, pattern)
     if numbers is None:
         wanted = "documents, features and labels" if pattern is HEADER else "documents and columns"
         fix = "take the file as it was downloaded; files without a first line like this are data_format: svm"
@@ -48,20 +47,20 @@ def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER, encoding: str = UT
     return tuple(map(int, numbers.groups()))
 
 
-def _first_line(path: Path, pattern: re.Pattern[str], encoding: str) -> re.Match[str] | None:
-    with text_lines(path, encoding=encoding) as stream:
+def _first_line(path: Path, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    with text_lines(path) as stream:
         return pattern.fullmatch(next(stream, ""))
 
 
-def read_xmc(path: Path, encoding: str = UTF8) -> Iterator[XmcRow]:
+def read_xmc(path: Path) -> Iterator[XmcRow]:
     """Yield the documents of a file with labels and features.
 
     Raises:
         DataError: A line is not of the format, an id is outside what the header says, or documents are missing or
             too many. Messages name the line.
     """
-    documents, features, labels = xmc_header(path, encoding=encoding)
-    for line, text in _numbered(path, documents, encoding):
+    documents, features, labels = xmc_header(path)
+    for line, text in _numbered(path, documents):
         parts, where = text.split(), f"{path}, line {line}"
         label_ids = parts.pop(0).split(",") if parts and ":" not in parts[0] else []
         try:
@@ -74,10 +73,10 @@ def read_xmc(path: Path, encoding: str = UTF8) -> Iterator[XmcRow]:
         yield row
 
 
-def read_pairs(path: Path, encoding: str = UTF8) -> Iterator[list[int]]:
+def read_pairs(path: Path) -> Iterator[list[int]]:
     """Yield column ids of each line of a file with two numbers in its header (``trn_X_Y.txt``)."""
-    documents, columns = xmc_header(path, PAIRS_HEADER, encoding)
-    for line, text in _numbered(path, documents, encoding):
+    documents, columns = xmc_header(path, PAIRS_HEADER)
+    for line, text in _numbered(path, documents):
         where = f"{path}, line {line}"
         try:
             labels, _ = _pairs(text.split())
@@ -87,7 +86,7 @@ def read_pairs(path: Path, encoding: str = UTF8) -> Iterator[list[int]]:
         yield labels
 
 
-def read_filter(path: Path, encoding: str = UTF8) -> Iterator[tuple[str, int, str]]:
+def read_filter(path: Path) -> Iterator[tuple[str, int, str]]:
     """Yield pairs of a document and the label that is itself or a copy of it, which no system has to find.
 
     Yields:
@@ -96,7 +95,7 @@ def read_filter(path: Path, encoding: str = UTF8) -> Iterator[tuple[str, int, st
     Raises:
         DataError: A line is not of the format.
     """
-    with text_lines(path, encoding=encoding) as stream:
+    with text_lines(path) as stream:
         for line, text in enumerate(stream, 1):
             where, parts = f"{path}, line {line}", text.split()
             if len(parts) != 2 or not (parts[0].isascii() and parts[0].isdigit()):
@@ -104,9 +103,9 @@ def read_filter(path: Path, encoding: str = UTF8) -> Iterator[tuple[str, int, st
             yield where, int(parts[0]), parts[1]
 
 
-def _numbered(path: Path, documents: int, encoding: str) -> Iterator[tuple[int, str]]:
+def _numbered(path: Path, documents: int) -> Iterator[tuple[int, str]]:
     number, fix = 1, "the file is cut off or joined from two; download it again"
-    with text_lines(path, encoding=encoding) as stream:
+    with text_lines(path) as stream:
         next(stream)
         for number, text in enumerate(stream, 2):
             if number - 1 > documents:
@@ -144,9 +143,9 @@ def words_of_row(row: XmcRow, words: list[str]) -> str:
     return " ".join(words[feature] for feature, number in zip(row.features, times, strict=True) for _ in range(number))
 
 
-def read_words(path: Path, features: int, encoding: str = UTF8) -> list[str]:
+def read_words(path: Path, features: int) -> list[str]:
     """Read the word of each feature, one a line; a ``DataError`` where there are more or fewer."""
-    with text_lines(path, encoding=encoding) as stream:
+    with text_lines(path) as stream:
         words = [line.strip() for line in stream]
     if len(words) != features:
         fix = "give the vocabulary of this data set, one word a line, in the order of the features"

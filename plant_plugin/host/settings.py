@@ -18,7 +18,8 @@ from libmultilabel.common_utils import AttributeDict
 from plant_plugin.config import Config, registry
 from plant_plugin.config.rules import DATA_KEYS, SHARES
 from plant_plugin.data.documents import read_documents, reader_of, source_path
-from plant_plugin.data.tables import TABLES
+from plant_plugin.data.label_column import LabelColumn
+from plant_plugin.data.tables import TABLES, Columns, Table
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.files import cache_folder, write_text
 from plant_plugin.report.run import Run
@@ -54,9 +55,10 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     for key in DATA_KEYS:
         if source := values[key]:
             reader = reader_of(source, config)
-            foreign = reader in TABLES or registry.get("readers", reader).is_users
+            foreign = reader in TABLES or registry.get("readers", reader).is_users or _is_separated(source, config)
             values[key] = str(_as_text(source, config) if foreign else source_path(source, config.cache_dir))
             values["data_format"] = "txt" if foreign else config.data_format
+            values["label_separator"] = None if foreign else config.label_separator
     folder = values["checkpoint_path"] or values["resume"]
     if folder and not config.trust_code:
         what = "a model of LibMultiLabel is a pickle, and loading one runs whatever code it names"
@@ -72,6 +74,14 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     if settings.eval or settings.model_name == "XMLCNN":
         settings.test_file, settings.seed  # noqa: B018
     return settings
+
+
+def _is_separated(source: str, config: Config) -> bool:
+    """Tell whether something else than white space separates the labels of a text file."""
+    if reader_of(source, config) != "txt":
+        return False
+    table = Table(source_path(source, config.cache_dir), "txt", Columns(separator=config.label_separator))
+    return table.label_column != LabelColumn()
 
 
 def _as_text(source: str, config: Config) -> Path:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plant_plugin.data.unicode_forms import composed
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.model.explanation import Explanation, explain
@@ -87,7 +88,7 @@ class Predictor(ReadyModel):
         'sign3x'
 
         Args:
-            text: One document.
+            text: One document; places are those of its composed form (NFC).
             labels: Which to explain; None: those above the threshold, or the five best where none is.
             threshold: As in :meth:`predict`, without ``top``.
             top: Explain the best so many instead.
@@ -96,7 +97,7 @@ class Predictor(ReadyModel):
             ConfigError: A label or threshold that the model does not have, a network that does not show its attention,
                 or a tokenizer that does not know places.
         """
-        return explain(self, text, labels, threshold=threshold, top=top)
+        return explain(self, composed(text), labels, threshold=threshold, top=top)
 
     def _predictions(self, texts: Iterable[str], limit: float, most: int) -> Iterator[Prediction]:
         size, planted = self.content["shortlist"], self.planted_scores

@@ -25,6 +25,7 @@ from plant_plugin.data.batches import Batches, Places, TokenMarks, move
 from plant_plugin.data.documents import label_hash
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, load_tokens
+from plant_plugin.data.unicode_forms import composed
 from plant_plugin.data.word_tokens import VOCABULARY_FILE
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.model.archive import model_folder
@@ -307,7 +308,7 @@ class ReadyModel(TrainedModel):
         """Yield as many texts at a time as are read ahead."""
         if isinstance(texts, str):  # whose characters would be the documents
             raise ConfigError("one text, where any number is expected", where="texts", fix="give a list of it")
-        return in_chunks(texts, self.batch_size)
+        return in_chunks(map(composed, texts), self.batch_size)
 
     def scored(self, texts: Sequence[str]) -> ScoredBatches:
         """Yield scores of all labels of each text, the longest first."""

@@ -15,6 +15,7 @@ import torch
 
 from plant_plugin.config.options import EXACT_DOCUMENTS, EXACT_OPERATIONS, MOST_EXACT, PlantedScoresOptions
 from plant_plugin.errors import ConfigError
+from plant_plugin.relevance import cholesky
 
 # A term in a larger share of the documents than this is a dense column: a sparse product takes some 3 ns for each pair
 # of documents that both hold the term, a dense one 0.02 ns for each pair of documents.
@@ -73,8 +74,6 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: RidgeOpt
     Source: Saunders et al. 1998 (kernel ridge regression).
     """
     _check_size(features.shape[0])
-    from scipy.linalg import cho_factor, cho_solve
-
     from plant_plugin.relevance.counts import product_turned
 
     by_column = features.tocsc()
@@ -84,9 +83,8 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: RidgeOpt
     blocks = [dense[:, start : start + COLUMNS] for start in range(0, dense.shape[1], COLUMNS)]
     kernel = _kernel(blocks, rare)
     kernel.diagonal().add_(options.penalty)
-    # In place, where torch would need twice the memory: Fortran's lower triangle is the upper one that was made.
     try:
-        factor = cho_factor(kernel.numpy().T, lower=True, overwrite_a=True, check_finite=False)
+        factors = cholesky.factor(kernel)
     except np.linalg.LinAlgError as error:  # documents of the same words, told apart by λ alone
         what = f"{options.penalty:g} is too little for 32 bits"
         raise ConfigError(what, where="the ridge regression's penalty", fix="choose a larger one, e.g. 0.2") from error
@@ -95,8 +93,7 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: RidgeOpt
     weights = torch.empty(min(LABELS, targets.shape[1]), len(order))
     rows = []
     for start in range(0, targets.shape[1], LABELS):
-        known = by_label[:, start : start + LABELS].toarray(order="F")
-        part = torch.from_numpy(cho_solve(factor, known, overwrite_b=True, check_finite=False)).contiguous()
+        part = cholesky.solve(kernel, factors, by_label[:, start : start + LABELS].toarray())
         solved = weights[: part.shape[1]]
         for column, block in zip(range(0, dense.shape[1], COLUMNS), blocks, strict=True):
             solved[:, column : column + block.shape[1]] = part.T @ torch.from_numpy(block.toarray())
@@ -108,9 +105,13 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: RidgeOpt
 
 def _check_size(documents: int) -> None:
     """Refuse a kernel matrix of so many documents that does not fit: the system would kill the run, without a word."""
-    import psutil  # here, as scipy.linalg above: predicting solves nothing
+    import psutil  # here, as it is for :mod:`.cholesky`: predicting solves nothing
 
-    needed, free = 4 * documents**2, psutil.virtual_memory().available
+    # The squares on the diagonal are held once more where there are several.
+    needed, free = (
+        4 * documents * (documents + cholesky.ROWS * (documents > cholesky.ROWS)),
+        psutil.virtual_memory().available,
+    )
     what, where = f"{documents:,} documents at once", "planted_scores.model"
     fix = "say label_ridge, which solves label by label, or auto, which takes that for so many"
     if needed > free:

@@ -4,6 +4,9 @@ What is exact and cheap is made anew from all documents: relevance, phrases, the
 thresholds. The linear model of sentences is taught the new ones. The network, its vocabulary and the weights of
 planted scores stay as they are, but that a label that is new begins as the mean of all known ones.
 
+What says how to train is taken over from the run's folder, which a stranger may have written; where things are written
+and how the work is spread, the new command says. Code is run only with ``--trust-code``.
+
 Once more documents have come than the network was trained on, it reads these, and some of the old ones with them, so
 that it does not forget these; rows of words and labels that it knows move to their new places. All else is then made
 and chosen anew.
@@ -14,7 +17,7 @@ Source: ours; replay is that of Robins 1995, "Catastrophic forgetting, rehearsal
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -23,8 +26,9 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from plant_plugin.config import Config, load_config
+from plant_plugin.config.load import WITHOUT_INFLUENCE
 from plant_plugin.config.options import PLANTED_SCORES, EvidenceOptions
-from plant_plugin.config.sections import Settings
+from plant_plugin.config.sections import FIELDS, Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus, read_documents, reader_of
 from plant_plugin.data.evidence import evidence_beside
@@ -43,13 +47,17 @@ from plant_plugin.report.logs import logged_config
 from plant_plugin.report.record import FIRST_PASS, FURTHER, Further, read_further
 from plant_plugin.training.inputs import Encoded
 
+Say = Callable[[str], None]
+CODE = "registry"  # the key that names a file with code
+YOURS = "if you trust whoever wrote it: --trust-code"
 DOCUMENTS = "documents"  # folder in a run's own: what it was trained on, which the next training reads too
 LABELS = "labels.txt"  # beside them
 EPOCHS, SLOWER = 1, 3.0  # passes over new documents; by what their learning rate is lower than a new network's
-AFRESH = ("resume", "checkpoint_path", "silent", "result_dir")  # not taken over
 
 
-def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
+def further(
+    folder: Path, file: Path, flags: Mapping[str, object], *, trust_code: bool = False, say: Say = print
+) -> Config:
     """Write down the documents of a run and new ones, and return the configuration of the training that reads them.
 
     The old and the new documents come to lie in ``documents/`` of the new run's folder, readable only to their owner:
@@ -61,16 +69,20 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
         folder: A finished run of our strategies.
         file: Documents with labels, and their evidence file beside them where there is one.
         flags: Keys that beat those of the run.
+        trust_code: Take over every key of the run, also those that name code or files that are written.
+        say: Gets a line about keys that are not taken over.
 
     Raises:
-        CheckpointError: The folder is no model.
+        CheckpointError: The folder is no model, or names code that is to be run and is not trusted.
         DataError: The run's training file is gone, or a file cannot be read, or no document of ``file`` has a label.
     """
     resumed = flags.get("resume")
     if isinstance(resumed, str) and (Path(resumed) / DOCUMENTS).is_dir():  # these, whatever has come since
-        return load_config(None, {**logged_config(Path(resumed)), **flags})
-    content = read_content(folder, trust_code=True)  # imports nothing
-    keys = _keys_of(folder)
+        return load_config(None, {**_keys_of(Path(resumed), trust_code, say), **flags})
+    content = read_content(folder, trust_code=trust_code)
+    keys = _keys_of(folder, trust_code, say)
+    if Path(str(keys.get("label_file"))).resolve() == (folder / DOCUMENTS / LABELS).resolve():
+        keys.pop("label_file")  # of the training before: it grows
     before = load_config(None, keys)
     old, new, earlier = _corpus(folder, before), _new_documents(file, before), read_further(folder)
     new_rows, old_rows = _rows(new, old.train)
@@ -99,18 +111,49 @@ def further(folder: Path, file: Path, flags: Mapping[str, object]) -> Config:
     return dataclasses.replace(load_config(None, {**keys, **flags, **files}), checkpoint_dir=run_folder)
 
 
-def _keys_of(folder: Path) -> Keys:
+def _keys_of(folder: Path, trust_code: bool, say: Say) -> Keys:
     """Return the keys of a run that the training after it takes over.
 
     Raises:
-        CheckpointError: The log of the run holds no configuration.
+        CheckpointError: The log of the run holds no configuration, or one that runs code that is not trusted.
     """
-    keys = {key: value for key, value in logged_config(folder).items() if key not in AFRESH}
-    if "strategy" not in keys:
+    logged = logged_config(folder)
+    if "strategy" not in logged:
         raise CheckpointError("the log of the run does not hold its configuration", where=str(folder), fix=COMPLETE)
-    if Path(str(keys.get("label_file"))).resolve() == (folder / DOCUMENTS / LABELS).resolve():
-        keys.pop("label_file")  # of the training before: it grows
+    keys, amiss = taken_over(logged, str(folder), trust_code=trust_code)
+    if amiss:
+        say(f"not taken over from {folder}: {', '.join(amiss)}; {YOURS}")
     return keys
+
+
+def taken_over(keys: Mapping[str, object], where: str, *, trust_code: bool) -> tuple[Keys, list[str]]:
+    """Return the keys of a run's configuration that the training after it takes over, and what is amiss with others.
+
+    Amiss are a registry of somebody's own, without ``trust_code``, and keys that no configuration has.
+
+    Args:
+        keys: The configuration in the run's folder.
+        where: The folder, for errors.
+        trust_code: Take over a registry and a network of somebody's own, which run code.
+
+    Raises:
+        CheckpointError: The network is code of somebody's own, and is not trusted.
+    """
+    name = str(keys.get("model_name"))
+    if ":" in name and not trust_code:
+        what = f"the configuration in it imports and runs {name.partition(':')[0]!r}"
+        raise CheckpointError(what, where=where, fix=YOURS)
+    known = {key: value for key, value in keys.items() if key.partition(".")[0] in FIELDS}
+    amiss = sorted(keys.keys() - known.keys())
+    if known.get(CODE) is not None and not trust_code:
+        amiss.append(CODE)
+    taken = {key: value for key, value in known.items() if key not in WITHOUT_INFLUENCE | {"checkpoint_path"}}
+    if trust_code and CODE in known:
+        taken[CODE] = known[CODE]
+    name_of_data = known.get("data_name")  # a part of the new folder's name, so it must not lead elsewhere
+    if isinstance(name_of_data, str) and Path(name_of_data).name == name_of_data:
+        taken["data_name"] = name_of_data
+    return taken, amiss
 
 
 def _new_documents(file: Path, before: Config) -> Split:

@@ -20,6 +20,7 @@ from plant_plugin.data.batches import Batches, FrozenStates, Places, TokenMarks
 from plant_plugin.data.documents import Corpus, Split, load_corpus, with_sentences
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, build_tokens, encode_cached
+from plant_plugin.data.unicode_forms import alike_line
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
@@ -122,6 +123,11 @@ def prepare(
     """
     with run.phase("read"):
         corpus = load_corpus(settings)
+    for line in dict.fromkeys(split.separated for split in corpus.splits):
+        if line:
+            run.log(f"{line}: label_separator says another one")
+    if line := alike_line(corpus.label_names):
+        run.log(line)
     if label_names is not None:
         if settings.label_file and corpus.label_names != label_names:
             what = f"the checkpoint knows {len(label_names)} labels, label_file names {len(corpus.label_names)} others"

@@ -26,3 +26,10 @@ def test_every_metric_is_compared() -> None:
     for metric in ("P@5", "PSP@3", "nDCG@10", "MAP", "MAP-gold", "Micro-F1@micro", "Macro-F1@macro:1-5", "AUC-macro"):
         assert metric in text
     assert "| first | MAP | +" in text
+
+
+def test_rounding_of_another_machine_makes_no_other_digest() -> None:
+    assert made_from.REFERENCE.read_text(encoding="utf-8") == made_from.made_up_comparison()
+    assert made_from.differ_by_rounding("P@5 12.3 [1.0, 2.0]", "P@5 12.4 [1.0, 2.1]")
+    for other in ("P@5 12.5 [1.0, 2.0]", "P@8 12.3 [1.0, 2.0]", "P@5 12.3 [1.0, 2.0] ▲", "P@5 12.3 [-1.0, 2.0]"):
+        assert not made_from.differ_by_rounding("P@5 12.3 [1.0, 2.0]", other)

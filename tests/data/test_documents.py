@@ -16,7 +16,7 @@ def configuration(folder: Path, train: str = "", val: str | None = None, test: s
     values = {
         "training_file": None, "val_file": None, "test_file": None, "label_file": None, "val_size": 0.2,
         "merge_train_val": False, "data_format": "txt", "remove_no_label_data": False, "include_test_labels": False,
-        "allow_bad_lines": False, "text_column": "text", "labels_column": "labels",
+        "allow_bad_lines": False, "text_column": "text", "labels_column": "labels", "label_separator": None,
         "cache_dir": str(folder / "cache"), "eval": False,
     }  # fmt: skip
     for key, content in (("training_file", train), ("val_file", val), ("test_file", test)):
@@ -65,7 +65,7 @@ def test_label_file(tmp_path: Path) -> None:
     assert corpus.counts["dropped_training_labels"] == 2
 
 
-@pytest.mark.parametrize(("content", "told"), [(None, "no such file"), (b"\xff\xfe", "not valid UTF-8")])
+@pytest.mark.parametrize(("content", "told"), [(None, "no such file"), (b"\xff", "not valid UTF-8")])
 def test_label_file_unreadable(tmp_path: Path, content: bytes | None, told: str) -> None:
     if content:
         (tmp_path / "labels").write_bytes(content)

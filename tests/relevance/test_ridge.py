@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,8 +13,9 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
+from plant_plugin.config.options import MOST_EXACT
 from plant_plugin.errors import ConfigError
-from plant_plugin.relevance import ridge
+from plant_plugin.relevance import cholesky, ridge
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.relevance.ridge import RidgeOptions
 
@@ -36,6 +40,7 @@ def test_blocks_of_documents_columns_and_labels_change_nothing(task, monkeypatch
     whole = PlantedScores.fit(texts, labels, EVERYTHING)
     for name, size in (("ROWS", 7), ("COLUMNS", 4), ("LABELS", 2), ("FREQUENT", 0.3)):
         monkeypatch.setattr(ridge, name, size)
+    monkeypatch.setattr(cholesky, "ROWS", 11)
     np.testing.assert_allclose(
         PlantedScores.fit(texts, labels, EVERYTHING).scores(unseen), whole.scores(unseen), atol=1e-5
     )
@@ -50,6 +55,39 @@ def test_documents_that_cannot_be_solved_at_once_are_refused(task, monkeypatch: 
     with pytest.raises(ConfigError, match=r"(?s)planted_scores\.model: 60 documents at once need .*label_ridge"):
         PlantedScores.fit(texts, labels, EVERYTHING)
     PlantedScores.fit(texts, labels, dataclasses.replace(EVERYTHING, model="label_ridge"))
+
+
+# What a process of its own does, for one that ends without a word to be seen: OpenBLAS did at 30,000 documents.
+AT_THE_LIMIT = """
+import sys
+import numpy as np
+import scipy.sparse as sp
+import torch
+from plant_plugin.relevance.ridge import RidgeOptions, solve_ridge
+
+documents, terms, threads = int(sys.argv[1]), 2000, int(sys.argv[2])
+torch.set_num_threads(threads)
+drawn = np.random.default_rng(0)
+features = sp.random_array((documents, terms), density=0.004, format="csr", dtype=np.float32, rng=drawn)
+targets = sp.csr_array((drawn.random((documents, 3)) < 0.1).astype(np.float32))
+weights = solve_ridge(features, targets, RidgeOptions(model="ridge", penalty=0.2, top=terms)).toarray()
+primal = (features.T @ features).toarray().astype(float) + 0.2 * np.eye(terms)
+expected = np.linalg.solve(primal, (features.T @ targets).toarray()).T
+assert np.abs(weights - expected).max() < 1e-3 * np.abs(expected).max(), np.abs(weights - expected).max()
+print("solved")
+"""
+
+
+@pytest.mark.limits
+@pytest.mark.parametrize("threads", [2, 1, 4])
+@pytest.mark.parametrize("documents", [30_000, MOST_EXACT])
+def test_the_largest_number_of_documents_is_solved_by_any_number_of_threads(documents: int, threads: int) -> None:
+    if psutil.virtual_memory().available < 4 * documents**2 * 1.3:
+        pytest.skip(f"{documents:,} documents need {4 * documents**2 * 1.3 / 2**30:.0f} GiB of free memory")
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    arguments = [sys.executable, "-c", AT_THE_LIMIT, str(documents), str(threads)]
+    ended = subprocess.run(arguments, env=environment, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "solved\n"), ended.stderr[-2000:]
 
 
 def test_a_penalty_that_tells_equal_documents_apart_in_64_bits_alone_is_refused() -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from plant_plugin.data.text import csv_rows, text_lines
+from plant_plugin.data.row_formats import csv_rows
+from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 
 SHORTEST = 3  # characters of an ICD code: fewer means that leading zeros were lost

@@ -1,14 +1,11 @@
 """The shapes in which extreme classification data are handed out, each as documents with labels.
 
-- ``json``: ``trn.json.gz``, ``tst.json.gz`` (``title``, ``content``, ``target_ind``) or ``trn.raw.json.gz`` and so on,
-  and ``lbl.json.gz`` or a file of names, ``Yf.txt``
+- ``json``: ``trn.json.gz``, ``tst.json.gz`` (``title``, ``content``, ``target_ind``) and ``lbl.json.gz``
 - ``npz``: ``Y.trn.npz``, ``Y.tst.npz`` beside texts
 - ``pairs``: ``trn_X_Y.txt``, ``tst_X_Y.txt`` (a header, then ``label:1 label:1``) beside texts
 - ``attention_xml``: ``train_labels.txt``, ``test_labels.txt`` (labels by name) beside texts
 - ``sparse``: ``*train.txt``, ``*test.txt`` (a header, then ``label,label feature:value``) beside texts, or with a
   vocabulary
-- ``repetitions``: ``*_data.txt``, of the same lines, with ``*_trSplit.txt`` and ``*_tstSplit.txt``: see
-  :mod:`plant_plugin.prepare.xmc.repetitions`
 
 In any but ``attention_xml``, ``filter_labels_test.txt`` may lie beside: ``document label`` lines, both from 0.
 Texts are lines of ``trn_raw_texts.txt``, ``X.trn.txt`` or ``train_texts.txt``, in the same folder or in ``raw_data``.
@@ -35,7 +32,7 @@ Files = dict[str, Path]  # by split
 NAMES = {"train": ("trn", "train"), "test": ("tst", "test")}
 FOLDERS = ("", "raw_data", "raw")
 TEXTS = ("{}_raw_texts.txt", "X.{}.txt", "{}_texts.txt", "raw_{}_texts.txt")
-LABEL_NAMES = ("Y.txt", "Yf.txt", "lbl_raw_texts.txt", "lbl.txt", "output-items.txt", "label_names.txt")
+LABEL_NAMES = ("Y.txt", "lbl_raw_texts.txt", "lbl.txt", "output-items.txt", "label_names.txt")
 TEST_FILTER = "filter_labels_test.txt"
 ONE_LINE = str.maketrans("\t\r\n", "   ")
 
@@ -83,35 +80,31 @@ class Folder:
         fix = f"put one of {wanted} there; for bags of words give --vocabulary, or use data_format: xmc with --linear"
         raise DataError("labels without texts", where=str(self.path), fix=fix)
 
-    def label_names(self, files: Files, number_of: Callable[[Path, str], int]) -> tuple[list[str], list[Path]]:
+    def label_names(self, files: Files, number_of: Callable[[Path], int]) -> tuple[list[str], list[Path]]:
         """Names by id, the id itself where there is no file of names; and that file.
 
         The number of labels has to be the same in both files.
         """
-        labels, of_test = (number_of(path, self.encoding) for path in files.values())
+        labels, of_test = (number_of(path) for path in files.values())
         if labels != of_test:
             what = f"numbers of labels differ: train {labels:,}, test {of_test:,}"
             raise DataError(what, where=str(self.path), fix="take the files of one data set")
         path = self.first(*LABEL_NAMES)
         if path is None:
             return [str(label) for label in range(labels)], []
-        names = self.names_in(path)
+        with text_lines(path, encoding=self.encoding) as stream:
+            names = [one_line(line) for line in stream]
         if len(names) != labels:
             fix = "give each label one line, or take the file away"
             raise DataError(f"{len(names):,} names for {labels:,} labels", where=str(path), fix=fix)
         return names, [path]
 
-    def names_in(self, path: Path) -> list[str]:
-        """Read a name a line."""
-        with text_lines(path, encoding=self.encoding) as stream:
-            return [one_line(line) for line in stream]
-
     def beside_texts(
         self,
         name: str,
         files: Files,
-        labels_of: Callable[[Path, str], Iterable[list[str]]],
-        number_of: Callable[[Path, str], int] | None = None,
+        labels_of: Callable[[Path], Iterable[list[str]]],
+        number_of: Callable[[Path], int] | None = None,
     ) -> Shape:
         """The shape whose texts lie in files of their own, a line for each list of labels.
 
@@ -123,7 +116,7 @@ class Folder:
         def read(split: str) -> Iterator[Document]:
             with text_lines(texts[split], encoding=self.encoding) as stream:
                 lists = lines = 0
-                for labels, line in zip_longest(labels_of(files[split], self.encoding), stream):
+                for labels, line in zip_longest(labels_of(files[split]), stream):
                     lists, lines = lists + (labels is not None), lines + (line is not None)
                     if labels is not None and line is not None:
                         yield labels, one_line(line)
@@ -158,17 +151,17 @@ def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
     if not source.is_dir():
         raise DataError("no such folder", where=str(source), fix="give the folder that the archive was unpacked into")
     folder = Folder(source, encoding)
-    if files := folder.both("{}.json") or folder.both("{}.raw.json"):
+    if files := folder.both("{}.json"):
         shape = _json(folder, files)
     elif files := folder.both("Y.{}.npz"):
-        shape = folder.beside_texts("npz", files, _labels_of_matrix, lambda path, _: int(_matrix(path).shape[1]))
+        shape = folder.beside_texts("npz", files, _labels_of_matrix, lambda path: int(_matrix(path).shape[1]))
     elif files := folder.both("{}_X_Y.txt"):
         shape = folder.beside_texts("pairs", files, _labels_of_pairs, _number_of_pairs)
     elif files := folder.both("{}_labels.txt"):
         shape = folder.beside_texts("attention_xml", files, _labels_by_name)
-    elif not (files := _sparse_files(source, encoding)):
+    elif not (files := _sparse_files(source)):
         what = "none of the shapes of the extreme classification repository"
-        names = "trn.json.gz, trn.raw.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt, *_trSplit.txt"
+        names = "trn.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt"
         fix = f"it should hold {names}, or a *train.txt that starts with three numbers"
         raise DataError(what, where=str(source), fix=fix)
     elif vocabulary is None:
@@ -185,17 +178,13 @@ def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
 
 
 def _json(folder: Folder, files: Files) -> Shape:
-    lbl, encoding = folder.first("lbl.json", "lbl.raw.json"), folder.encoding
-    if lbl is not None:
-        names = [one_line(str(entry.get("title") or entry.get("uid") or "")) for _, entry in _objects(lbl, encoding)]
-    elif lbl := folder.first(*LABEL_NAMES):
-        names = folder.names_in(lbl)
-    else:
-        fix = f"put the labels' file beside the others; a name a line may be in {', '.join(LABEL_NAMES)}"
-        raise DataError("lbl.json.gz is missing", where=str(folder.path), fix=fix)
+    lbl = folder.first("lbl.json")
+    if lbl is None:
+        raise DataError("lbl.json.gz is missing", where=str(folder.path), fix="put the labels' file beside the others")
+    names = [one_line(str(entry.get("title") or entry.get("uid") or "")) for _, entry in _objects(lbl)]
 
     def read(split: str) -> Iterator[Document]:
-        for line, entry in _objects(files[split], encoding):
+        for line, entry in _objects(files[split]):
             targets = entry.get("target_ind")
             if not isinstance(targets, list) or not all(type(label) is int for label in targets):
                 fix = "each line needs target_ind, a list of label numbers"
@@ -210,8 +199,8 @@ def _json(folder: Folder, files: Files) -> Shape:
     return Shape("json", [*files.values(), lbl], read, names)
 
 
-def _objects(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, object]]]:
-    with text_lines(path, encoding=encoding) as stream:
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    with text_lines(path) as stream:
         for line, text in enumerate(stream, 1):
             where, fix = f"{path}, line {line}", "each line has to be one JSON object; the file may be cut off here"
             entry = parsed_json(text, where, fix)
@@ -220,7 +209,7 @@ def _objects(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, object]
             yield line, entry
 
 
-def _labels_of_matrix(path: Path, encoding: str) -> Iterator[list[str]]:
+def _labels_of_matrix(path: Path) -> Iterator[list[str]]:
     matrix = _matrix(path)
     return (names_of(labels.tolist()) for labels in np.split(matrix.indices, matrix.indptr[1:-1]))
 
@@ -232,33 +221,33 @@ def _matrix(path: Path) -> sp.csr_matrix:
     return matrix
 
 
-def _labels_of_pairs(path: Path, encoding: str) -> Iterator[list[str]]:
-    return map(names_of, xmc_sparse.read_pairs(path, encoding))
+def _labels_of_pairs(path: Path) -> Iterator[list[str]]:
+    return map(names_of, xmc_sparse.read_pairs(path))
 
 
-def _number_of_pairs(path: Path, encoding: str) -> int:
-    return xmc_sparse.xmc_header(path, xmc_sparse.PAIRS_HEADER, encoding)[1]
+def _number_of_pairs(path: Path) -> int:
+    return xmc_sparse.xmc_header(path, xmc_sparse.PAIRS_HEADER)[1]
 
 
-def _labels_by_name(path: Path, encoding: str) -> Iterator[list[str]]:
-    with text_lines(path, encoding=encoding) as stream:
+def _labels_by_name(path: Path) -> Iterator[list[str]]:
+    with text_lines(path) as stream:
         for line in stream:
             yield sorted(set(line.split()))
 
 
-def _labels_of_sparse(path: Path, encoding: str) -> Iterator[list[str]]:
-    return (names_of(row.labels) for row in xmc_sparse.read_xmc(path, encoding))
+def _labels_of_sparse(path: Path) -> Iterator[list[str]]:
+    return (names_of(row.labels) for row in xmc_sparse.read_xmc(path))
 
 
-def _number_of_sparse(path: Path, encoding: str) -> int:
-    return xmc_sparse.xmc_header(path, encoding=encoding)[2]
+def _number_of_sparse(path: Path) -> int:
+    return xmc_sparse.xmc_header(path)[2]
 
 
-def _sparse_files(folder: Path, encoding: str) -> Files:
+def _sparse_files(folder: Path) -> Files:
     files: Files = {}
     for split, names in NAMES.items():
         paths = (path for name in names for path in sorted(folder.glob(f"*{name}.txt*")))
-        with_header = [path for path in paths if xmc_sparse.has_header(path, encoding)]
+        with_header = list(filter(xmc_sparse.has_header, paths))
         if len(with_header) > 1:
             what = f"several files for {split}: {', '.join(path.name for path in with_header)}"
             raise DataError(what, where=str(folder), fix="leave one data set in the folder")
@@ -271,13 +260,11 @@ def _sparse_files(folder: Path, encoding: str) -> Files:
 
 
 def _bags_of_words(folder: Folder, files: Files, vocabulary: Path) -> Shape:
-    encoding = folder.encoding
-    features = xmc_sparse.xmc_header(files["train"], encoding=encoding)[1]
-    words = xmc_sparse.read_words(vocabulary, features, encoding)
+    words = xmc_sparse.read_words(vocabulary, xmc_sparse.xmc_header(files["train"])[1])
     names, more = folder.label_names(files, _number_of_sparse)
 
     def read(split: str) -> Iterator[Document]:
-        for row in xmc_sparse.read_xmc(files[split], encoding):
+        for row in xmc_sparse.read_xmc(files[split]):
             yield names_of(row.labels), xmc_sparse.words_of_row(row, words)
 
     return Shape("sparse", [*files.values(), vocabulary, *more], read, names)
