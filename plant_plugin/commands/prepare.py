@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from plant_plugin.commands.annotations import chooses_annotations
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Decorator, all_of, count_line
 
 SUBSETS = ("full", "top50", "rare50", "few")
@@ -20,6 +21,9 @@ WARNINGS = {
     "mdace_annotations_of_other_codes": "annotations of MDACE, which was coded anew, are of codes that MIMIC does not "
     "give the admission: left out",
     "mdace_annotations_without_a_word": "annotations of MDACE hold no word that the style keeps: left out",
+    "documents_whose_annotations_differ": "documents are annotated differently by several people: choose with "
+    "--annotators union|majority|NAME",
+    "marks_that_begin_or_end_inside_a_word": "marks begin or end inside a word: see that their places count characters",
     "name_tables_missing": "tables of what codes stand for are missing (D_ICD_*, d_icd_*; CodiEsp: --names): labels "
     "without names, which planted scores and explanations would read",
 }
@@ -131,6 +135,8 @@ def codiesp(raw: Path, out: Path, names: Path | None, dry_run: bool) -> None:
 @marked_options("A folder of .txt and .ann; in folders train, valid (or dev) and test, or all for training.")
 @click.option("--type", "types", multiple=True, help="Only entities of this type; may be given several times.")
 @click.option("--types-as-labels", is_flag=True, help="An entity without a code has its type as label.")
+@click.option("--code-pattern", help="A regular expression of codes in notes; of the usual terminologies without it.")
+@chooses_annotations(annotators=False)
 def brat(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with brat: codes in normalisations, or else in notes, with their evidence."""
     from plant_plugin.prepare.marked.brat import prepare_brat
@@ -142,20 +148,22 @@ def brat(raw: Path, out: Path, **options: Any) -> None:
 @marked_options("A JSON file of Label Studio, or a folder with train.json, valid.json (or dev.json), test.json.")
 @click.option("--text_key", default="text", show_default=True, help="Where a task's data has the text.")
 @click.option("--control", "controls", multiple=True, help="Only labels of this control (from_name); several times.")
+@chooses_annotations()
 def labelstudio(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with Label Studio: labels of spans, with their evidence, and of documents."""
-    from plant_plugin.prepare.marked.annotation_tools import prepare_labelstudio
+    from plant_plugin.prepare.marked.label_studio import prepare_labelstudio
 
     show(prepare_labelstudio(raw, out, **options), out, options["dry_run"])
 
 
 @prepare.command()
-@marked_options("A JSONL file of doccano, or a folder with train.jsonl, valid.jsonl (or dev.jsonl), test.jsonl.")
-def doccano(raw: Path, out: Path, dry_run: bool) -> None:
+@marked_options("A JSONL or JSON file of doccano, or a folder with train.jsonl, valid.jsonl (or dev), test.jsonl.")
+@chooses_annotations()
+def doccano(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with doccano: labels of spans, with their evidence, and of documents."""
     from plant_plugin.prepare.marked.annotation_tools import prepare_doccano
 
-    show(prepare_doccano(raw, out, dry_run), out, dry_run)
+    show(prepare_doccano(raw, out, **options), out, options["dry_run"])
 
 
 def show(provenance: Mapping[str, Any], out: Path, dry_run: bool) -> None:

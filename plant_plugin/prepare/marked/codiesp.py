@@ -13,11 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from plant_plugin.data.text import tab_separated
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.marked.marked import PLACES, Marked, spans_of, whole_text, write_sets
+from plant_plugin.prepare.marked.marked import PLACES, Marked, Provenance, spans_of, whole_text, write_sets
 
 FOLDERS = {"train": "train", "valid": "dev", "test": "test"}
 # Of each set: the folder of its texts, the kind of its codes, and the column that tells in its language what they are.
@@ -32,7 +31,7 @@ KINDS = {"DIAGNOSTICO": "es_diagnoses", "PROCEDIMIENTO": "es_procedures"}  # the
 Cases = dict[str, Marked]
 
 
-def prepare_codiesp(raw: Path, out: Path, dry_run: bool = False, names: Path | None = None) -> dict[str, Any]:
+def prepare_codiesp(raw: Path, out: Path, dry_run: bool = False, names: Path | None = None) -> Provenance:
     """Write ``es_diagnoses``, ``es_procedures`` and ``en_diagnoses``; codes in capitals, as ICD-10 writes them.
 
     Cases without a code of the kind are left out. The English cases have no evidence. Lists of what codes stand for are

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from plant_plugin.data.evidence import evidence_beside, write_evidence
 from plant_plugin.data.text import DocumentMarks, Spans, one_label, text_lines
@@ -17,6 +18,7 @@ SPLITS = {"train": ("train", "training"), "valid": ("valid", "validation", "val"
 PLACES = r"\d+ \d+(;\d+ \d+)*"  # of a mark, as brat and CodiEsp write them: "start end;start end"
 NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
+Provenance = dict[str, Any]  # what a preparation says it did
 Sets = Mapping[str, Mapping[str, Sequence["Marked"]]]  # folder -> split -> documents
 
 
@@ -79,7 +81,7 @@ def covers(text: str, spans: Spans, covered: str) -> bool:
     White space and punctuation do not count, because sources differ in both: CodiEsp's references, for one, lack
     the full stop that some of their spans end with.
     """
-    there = "".join(text[start:end] for start, end in spans)
+    there, covered = (normalize("NFC", part) for part in ("".join(text[a:b] for a, b in spans), covered))
     words = NEITHER_LETTER_NOR_DIGIT.sub("", covered)
     if not words:
         return "".join(there.split()) == "".join(covered.split())
@@ -153,7 +155,7 @@ def write_sets(
     dry_run: bool = False,
     names: Mapping[str, Mapping[str, str]] | None = None,
     texts: Iterable[Path] = (),
-) -> dict[str, Any]:
+) -> Provenance:
     """Write ``train.txt``, ``train_evidence.tsv`` and so on of each set, all or none, with a ``provenance.json``.
 
     Documents without a label are left out and counted. A split where nothing is marked gets no evidence file.

@@ -12,7 +12,8 @@ from marked_words import marked_words
 from plant_plugin.cli import plant
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.marked.annotation_tools import prepare_doccano, prepare_labelstudio
+from plant_plugin.prepare.marked.annotation_tools import prepare_doccano
+from plant_plugin.prepare.marked.annotations import Choices
 from plant_plugin.prepare.output import staged, write_provenance
 
 TEXT = "Known asthma.\nNo fever."
@@ -96,96 +97,6 @@ def test_broken_json(tmp_path: Path) -> None:
     assert "secret" not in str(caught.value)
 
 
-def span(start: Any, end: Any, text: str | None = None, control: str = "codes", **labels: object) -> dict[str, Any]:
-    """A result of Label Studio."""
-    value = {"start": start, "end": end, **labels} | ({} if text is None else {"text": text})
-    return {"id": "x", "type": "labels", "from_name": control, "to_name": "text", "value": value}
-
-
-def task(*results: object, text: object = TEXT, **more: object) -> dict[str, Any]:
-    return {"id": 7, "data": {"text": text, "source": "x"}, "annotations": [{"result": list(results)}], **more}
-
-
-def studio(folder: Path, *tasks: object, **options: Any) -> dict[str, Any]:
-    (folder / "export.json").write_text(json.dumps(tasks), encoding="utf-8")
-    return prepare_labelstudio(folder / "export.json", folder / "out", **options)
-
-
-def test_label_studio(tmp_path: Path) -> None:
-    whole = {"from_name": "whole", "value": {"choices": ["Z00"]}}
-    tree = {"from_name": "tree", "value": {"taxonomy": [["R", "R50", "R50.9"], ["R", "R05"]]}}
-    first = task(span(6, 12, "asthma", labels=["J45", "J45.9"]), whole, tree)
-    # A choice of a span; the words without line break, as some versions write it, and with it as others do.
-    second = task(span(6, 23, "asthma. No fever.", choices=["A"]), span(6, 23, "asthma.\\nNo fever.", labels=["B"]))
-    made = studio(tmp_path, first, second, task())
-    assert marked_words(tmp_path / "out" / "train.txt") == [
-        {"J45": ["asthma"], "J45.9": ["asthma"]},
-        {"A": ["asthma. No fever."], "B": ["asthma. No fever."]},
-    ]
-    labels = [line.split("\t")[0] for line in (tmp_path / "out" / "train.txt").read_text().splitlines()]
-    assert labels == ["J45 J45.9 Z00 R50.9 R05", "A B"]
-    assert made["sets"][""]["documents_without_label_left_out"] == 1
-
-
-def test_label_studio_of_several_annotators(tmp_path: Path) -> None:
-    one, two, three = ({"result": [span(6, 12, labels=[label])]} for label in ("A", "B", "C"))
-    studio(
-        tmp_path,
-        task(annotations=[one, two, {**three, "was_cancelled": True}]),
-        task(annotations=[one, {**two, "ground_truth": True}]),
-    )
-    assert marked_words(tmp_path / "out" / "train.txt") == [{"A": ["asthma"], "B": ["asthma"]}, {"B": ["asthma"]}]
-
-
-def test_label_studio_counts_an_emoji_twice_in_older_versions(tmp_path: Path) -> None:
-    text = "🙂🙂 asthma, fever"
-    at_the_end = task(span(2, 8, " fever", labels=["C"]), text="🙂 fever")  # counted once it holds the word as well
-    studio(
-        tmp_path, task(span(5, 11, "asthma", labels=["A"]), span(11, 16, "fever", labels=["B"]), text=text), at_the_end
-    )
-    assert marked_words(tmp_path / "out" / "train.txt") == [{"A": ["asthma"], "B": ["fever"]}, {"C": [" fever"]}]
-
-
-def test_label_studio_of_one_control(tmp_path: Path) -> None:
-    results = span(6, 12, labels=["J45"]), span(6, 12, control="kind", labels=["Disease"])
-    made = studio(tmp_path, task(*results), controls=("codes",))
-    assert made["counts"] == {"results_of_other_controls": 1}
-    assert marked_words(tmp_path / "out" / "train.txt") == [{"J45": ["asthma"]}]
-
-
-@pytest.mark.parametrize(
-    ("last", "message"),
-    [
-        (task(span(0, 6, "asthma", labels=["A"])), "the marked text is not what stands there"),
-        (task(span(6, 99, labels=["A"])), "a span is not inside the text of 23"),
-        (task(span("/p[1]/text()[1]", 12, labels=["A"])), "a span whose places are no numbers of characters"),
-        (task(span(0, True, labels=["A"])), "a span whose places are no numbers of characters"),
-        (task(span(0, None, labels=["A"])), "a span whose places are no numbers of characters"),
-        (task(text=None), "data has no text called text"),
-        ({"id": 1, "text": TEXT, "label": []}, "no annotations"),
-    ],
-)
-def test_mistakes_in_label_studio(last: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=rf"export\.json, task 2: {message}") as caught:
-        studio(tmp_path, task(span(6, 12, labels=["A"])), last)
-    assert "asthma" not in str(caught.value).replace(str(tmp_path), "")
-
-
-@pytest.mark.parametrize("last", [task(annotations=[7]), task() | {"data": TEXT}, task(7), task({"value": [1]})])
-def test_other_shapes_are_no_tasks(last: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"export\.json, task 1: not a task with data and annotations"):
-        studio(tmp_path, last)
-
-
-def test_results_without_labels_are_passed_over(tmp_path: Path) -> None:
-    comment = {"from_name": "comment", "value": {"start": 6, "end": 12, "text": ["see plan"]}}
-    tree, choice = {"value": {"taxonomy": [[]]}}, {"value": {"choices": "Z00"}}
-    studio(tmp_path, task(span(6, 12, labels=["A"]), comment, tree, choice))
-    assert (tmp_path / "out" / "train.txt").read_text().startswith("A Z00\t")
-    with pytest.raises(DataError, match="a label that is no text"):
-        studio(tmp_path, task(span(6, 12, labels=[3])))
-
-
 def test_what_was_prepared_before_goes_unless_somebody_changed_it(tmp_path: Path) -> None:
     out, own = tmp_path / "out", tmp_path / "out" / "notes.md"
     for split in ("train", "valid", "test"):
@@ -212,20 +123,40 @@ def test_what_is_read_is_not_taken_away(tmp_path: Path) -> None:
     assert (tmp_path / "all.jsonl").is_file()
 
 
-def test_not_a_list_of_tasks(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text('{"text": 1}')
-    with pytest.raises(DataError, match="not a list of tasks"):
-        prepare_labelstudio(tmp_path / "x.json", tmp_path / "out")
+def test_doccano_as_json(tmp_path: Path) -> None:
+    rows = [{"text": TEXT, "label": [[6, 12, "J45"]]}, {"text": "No fever.", "label": ["R50"]}]
+    for number, text in enumerate((json.dumps(rows), json.dumps(rows, indent=2), json.dumps(rows[0], indent=1))):
+        raw = tmp_path / str(number) / "train.json"
+        raw.parent.mkdir()
+        raw.write_text(text)
+        for path in (raw, raw.parent):
+            assert prepare_doccano(path, tmp_path / "out")["sets"][""]["train"] == 2 - number // 2
+            assert marked_words(tmp_path / "out" / "train.txt")[0] == {"J45": ["asthma"]}
 
 
-def test_the_command(tmp_path: Path) -> None:
-    row = task(span(6, 12, labels=["J45"]), span(6, 12, control="kind", labels=["Disease"]))
-    row["data"] = {"note": TEXT}
-    (tmp_path / "x.json").write_text(json.dumps([row]))
-    arguments = ["prepare", "labelstudio", "--raw", str(tmp_path / "x.json"), "--out", str(tmp_path / "out")]
-    wrong = CliRunner().invoke(plant, arguments)
-    assert "name the text with --text_key" in wrong.output
-    done = CliRunner().invoke(plant, [*arguments, "--text_key", "note", "--control", "codes"])
-    assert done.exit_code == 0, done.output
-    assert "results of other controls" in done.output
-    assert marked_words(tmp_path / "out" / "train.txt") == [{"J45": ["asthma"]}]
+def test_what_doccano_says_besides_is_counted_or_read(tmp_path: Path) -> None:
+    by = [{"label": "J45", "start_offset": 6, "end_offset": 12, "user": user} for user in (1, 2)]
+    row = {"text": TEXT, "annotations": [*by, {"label": "R50", "user": 2}], "relations": [{"from_id": 1, "to_id": 2}],
+           "Comments": ["see plan", "x"]}  # fmt: skip
+    made = prepare_doccano(jsonl(tmp_path / "x.jsonl", row), tmp_path / "out", choices=Choices(annotators="majority"))
+    assert (tmp_path / "out" / "train.txt").read_text().startswith("J45\t")
+    assert made["counts"] == {
+        "relations_not_read": 1, "comments_not_read": 2, "documents_of_several_annotators": 1,
+        "documents_whose_annotations_differ": 1, "labels_without_majority_left_out": 1,
+    }  # fmt: skip
+
+
+def test_what_is_bad_of_doccano_is_left_out(tmp_path: Path) -> None:
+    raw = jsonl(tmp_path / "x.jsonl", {"text": 7}, {"text": TEXT, "label": [[6, 99, "A"], [6, 12, "J45"], 7]}, 7)
+    with raw.open("a") as stream:
+        stream.write('{"text": "cut off\n{"text": "No fever.", "label": ["R50"]}\n')
+    made = prepare_doccano(raw, tmp_path / "out", choices=Choices(skip_bad=True))
+    assert [line[:3] for line in (tmp_path / "out" / "train.txt").read_text().splitlines()] == ["J45", "R50"]
+    assert made["counts"] == {"bad_documents_left_out": 3, "bad_marks_left_out": 2}
+
+
+def test_what_comes_after_broken_json_is_not_left_out_in_silence(tmp_path: Path) -> None:
+    raw = tmp_path / "x.json"
+    raw.write_text('[{"text": "a", "label": ["A"]},\n{"text" "b"},\n{"text": "c", "label": ["C"]}]')
+    with pytest.raises(DataError, match=r"x\.json, line 2: broken JSON, and all after it cannot be read"):
+        prepare_doccano(raw, tmp_path / "out", choices=Choices(skip_bad=True))

@@ -9,6 +9,7 @@ from marked_words import marked_words
 
 from plant_plugin.cli import plant
 from plant_plugin.errors import DataError, PlantError
+from plant_plugin.prepare.marked.annotations import Choices
 from plant_plugin.prepare.marked.brat import prepare_brat
 
 TEXT = "Known asthma.\nPain of the left\nknee since May, no fever."
@@ -48,7 +49,10 @@ def test_codes_of_normalisations(tmp_path: Path) -> None:
         "J45.909 M25.562 R52\tKnown asthma. Pain of the left knee since May, no fever.\n"
     )
     assert marked == [{"J45.909": ["asthma"], "M25.562": ["Pain of", "knee"], "R52": ["Pain of", "knee"]}]
-    assert counts == {"notes_taken_for_remarks": 1, "marks_without_code": 2}
+    assert counts == {
+        "notes_taken_for_remarks": 1, "marks_without_code": 2, "relations_not_read": 1, "events_not_read": 1,
+        "equivalences_not_read": 1, "attribute_Uncertain_not_read": 1, "notes_of_events_and_relations_not_read": 1,
+    }  # fmt: skip
     lines = (tmp_path / "out" / "train_evidence.tsv").read_text().splitlines()
     assert lines == ["0\tJ45.909\t6-12", "0\tM25.562\t14-21+31-35", "0\tR52\t14-21+31-35"]
 
@@ -150,3 +154,61 @@ def test_the_command(tmp_path: Path) -> None:
     assert "labels of documents with evidence" in done.output
     assert "asthma" not in done.output
     assert marked_words(tmp_path / "out" / "train.txt") == [{"J45.909": ["asthma"], "Date": ["May"]}]
+
+
+def test_attributes_of_marks_and_of_events_leave_out(tmp_path: Path) -> None:
+    marks = "T1\tD 6 12\tasthma\nN1\tReference T1 ICD10:J45\nT2\tD 50 55\tfever\nN2\tReference T2 ICD10:R50\n"
+    of_event = "E1\tD:T2 Theme:T1\nA1\tNegated E1\nM2\tCertainty T1 Low\n"
+    raw = write(tmp_path / "raw", {**CASE, "case.ann": marks + of_event})
+    counts, marked = prepare(raw, tmp_path / "out", choices=Choices(without=("Negated",)))
+    assert marked == [{"J45": ["asthma"]}]
+    assert counts == {"marks_left_out_with_Negated": 1, "events_not_read": 1, "attribute_Certainty_not_read": 1}
+    counts, marked = prepare(raw, tmp_path / "out", choices=Choices(without=("Certainty=Low", "Certainty=High")))
+    assert marked == [{"R50": ["fever"]}]
+
+
+def test_terminologies(tmp_path: Path) -> None:
+    marks = "T1\tD 6 12\tasthma\nN1\tReference T1 ICD9:493\nN2\tReference T1 MeSH:493\nN3\tReference T1 ICD9:4\n"
+    raw = write(tmp_path / "raw", {**CASE, "case.ann": marks + "T2\tD 50 55\tfever\nN4\tReference T2 MeSH:5\n"})
+    assert [list(labels) for labels in prepare(raw, tmp_path / "out")[1]] == [["ICD9:493", "MeSH:493", "4", "5"]]
+    options = {"choices": Choices(terminologies=("icd-9",)), "types_as_labels": True}
+    counts, marked = prepare(raw, tmp_path / "out", **options)
+    assert [list(labels) for labels in marked] == [["493", "4", "D"]]
+    assert counts == {"codes_of_other_terminologies_left_out": 2}
+
+
+def test_a_note_in_words_makes_no_word_a_label(tmp_path: Path) -> None:
+    marks = "T1\tD 6 12\tasthma\n#1\tAnnotatorNotes T1\tE11.9 main problem\n#2\tAnnotatorNotes T1\tR05, I10; x1\n"
+    more = "T2\tD 50 55\tfever\n#3\tAnnotatorNotes T2\task him\n"
+    raw = write(tmp_path / "raw", {**CASE, "case.ann": marks + more})
+    counts, marked = prepare(raw, tmp_path / "out")
+    assert marked == [{"E11.9": ["asthma"], "R05": ["asthma"], "I10": ["asthma"]}]
+    assert counts == {"notes_without_a_code": 1, "marks_without_code": 1}
+    assert [list(labels) for labels in prepare(raw, tmp_path / "out", code_pattern=r"\bx\d")[1]] == [["x1"]]
+
+
+@pytest.mark.parametrize(("text", "ann"), [("a\r\n😀😀😀\r\nasthma\r\n", "T1\tD 9 15\tasthma\n"),
+                                           ("a\nb\nasthma\n", "T1\tD 6 12\tasthma\r\n")])  # fmt: skip
+def test_places_of_other_line_ends_are_found_by_their_words(text: str, ann: str, tmp_path: Path) -> None:
+    ann += "N1\tReference T1 ICD10:J45\n"
+    counts, marked = prepare(write(tmp_path / "raw", {"a.txt": text, "a.ann": ann}), tmp_path / "out")
+    assert marked == [{"J45": ["asthma"]}]
+    assert counts == {"marks_counted_in_other_characters_repaired": 1}
+
+
+def test_bad_marks_and_texts_are_left_out_or_found_again(tmp_path: Path) -> None:
+    bad = ["T1\tD 9 15\tasthma", "N1\tReference T1 X:1", "T2\tD 6 12\t", "N2\tReference T2 X:2", "T3\tD 6 12",
+           "N3\tReference T3 X:3", "A1\tNegated T3", "N4\tReference", "N5\tReference T9 X:5",
+           "T5\tD 16 23;33 37\tPain of knee", "N6\tReference T5 X:6",
+           "T6\tD 50 55\tfever", "N7\tReference T6 X:7"]  # fmt: skip
+    raw = write(tmp_path / "raw", {**CASE, "case.ann": "\n".join(bad)})
+    write(raw, {"alone.txt": "x", "latin.ann": ""})
+    (raw / "latin.txt").write_bytes(b"\xe9")
+    with pytest.raises(DataError, match="--skip-bad"):
+        prepare(raw, tmp_path / "out")
+    counts, marked = prepare(raw, tmp_path / "out", choices=Choices(skip_bad=True))
+    assert marked == [{"7": ["fever"]}]
+    assert counts == {"bad_documents_left_out": 2, "bad_marks_left_out": 6}
+    counts, marked = prepare(raw, tmp_path / "out", choices=Choices(skip_bad=True, repair=True))
+    assert marked == [{"1": ["asthma"], "6": ["Pain of", "knee"], "7": ["fever"]}]
+    assert counts == {"bad_documents_left_out": 2, "bad_marks_left_out": 4, "marks_found_again_nearby": 2}
