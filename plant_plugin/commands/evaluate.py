@@ -11,7 +11,7 @@ import click
 
 from plant_plugin.commands.shared import COUNT, FILE, keep, registry_option
 from plant_plugin.config.sections import OPTIONS
-from plant_plugin.errors import ConfigError, DataError, MissingExtraError
+from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.files import write_text
 
 PROPENSITY = (OPTIONS["propensity_a"].default, OPTIONS["propensity_b"].default)
@@ -20,9 +20,13 @@ ENDINGS = (".md", ".json", ".html")
 
 @click.command()
 @click.option("--truth", required=True, type=FILE, help="Test documents in LibMultiLabel's text format.")
-@click.option("--scores", required=True, type=FILE, help="label:score lines, a sparse .npz or a dense .npy.")
+@click.option(
+    "--scores", required=True, type=FILE, help="label:score lines, Omikuji's, a sparse .npz (PECOS') or a dense .npy."
+)
 @click.option("--train", type=FILE, help="Training documents, for propensities and frequency bins.")
 @click.option("--label-file", type=FILE, help="The label set, one a line; names the columns of .npz and .npy.")
+@click.option("--scores-by", type=click.Choice(["name", "number"]),
+              help="What labels of lines are; by default numbers from 0 where none of them is a label.")  # fmt: skip
 @click.option("--test-filter", type=FILE, help="Lines of document TAB label: pairs that count neither way.")
 @click.option("--out", type=FILE, help="result.json to write; what plant compare needs goes beside it.")
 @click.option("--scores-are", "unit", type=click.Choice(["probability", "logit"]), help="Default: by their range.")
@@ -37,6 +41,7 @@ def evaluate(
     scores: Path,
     train: Path | None,
     label_file: Path | None,
+    scores_by: str | None,
     test_filter: Path | None,
     out: Path | None,
     unit: str | None,
@@ -51,7 +56,7 @@ def evaluate(
     Labels are those of --label-file, else all of truth, training and scores. Ties go to the label that sorts first.
     Metrics that the scores do not give (MAP and the AUCs, when only some labels are scored) is left out and said.
     """
-    from plant_plugin.data.documents import Corpus, Split, read_label_file
+    from plant_plugin.data.documents import Corpus, Split
     from plant_plugin.data.tables import read_any
     from plant_plugin.data.text import Documents
     from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
@@ -63,22 +68,20 @@ def evaluate(
         labels_outside,
         save_result,
     )
+    from plant_plugin.report.score_lines import label_columns, labels_of_scores
     from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(threshold_texts)
     if out:
         _check_out(out, filter(None, (truth, scores, train, label_file, test_filter)))
     read, named = read_scores(scores)
-    columns = read_label_file(label_file) if label_file else None
-    if columns == []:
-        raise DataError("the label file holds no label", where=str(label_file), fix="one label a line")
+    columns = label_columns(label_file) if label_file else None
     tested = read_any(truth)
     trained = read_any(train, keep_texts=False) if train else Documents()
     every = {label for documents in (tested, trained) for names in documents.labels for label in names}
-    labels = sorted(every.union(named or []) if columns is None else columns)
+    of_columns, labels, note = labels_of_scores(read.shape[1], named, columns, every, scores_by, where=str(scores))
     test = Split(tested.texts, tested.labels, name="test")
     corpus = Corpus(Split(trained.texts, trained.labels, name="train"), None, test, labels)
-    of_columns = (columns or labels) if named is None else named
     matrix, dropped_scores = score_matrix(read, of_columns, labels, where=str(scores))
     metrics, documents = evaluate_predictions(
         matrix,
@@ -93,8 +96,8 @@ def evaluate(
         removed=None if test_filter is None else filtered_pairs(test_filter, labels, len(tested.labels)),
         where=str(scores),
     )
-    if dropped_scores:
-        metrics["notes"].append(f"{dropped_scores:,} scores are of labels outside the label set and were left out")
+    dropped = dropped_scores and f"{dropped_scores:,} scores are of labels outside the label set and were left out"
+    metrics["notes"].extend(filter(None, (note, dropped)))
     seeded: Result = {} if seed is None else {"seed": seed}
     result: Result = {
         "dataset": dataset or truth.resolve().parent.name,

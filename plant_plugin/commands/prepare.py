@@ -15,6 +15,7 @@ SUBSETS = ("full", "top50", "rare50", "few")
 STYLES = ("caml", "edin", "raw")
 WARNINGS = {
     "patients_in_two_splits": "patients have admissions in two splits: what was learned of them helps in test",
+    "documents_in_training_and_test": "documents are in training and in test: what was learned of them helps",
     "split_ids_without_document": "admissions of the split lists have no document here",
     "mdace_annotations_of_other_code_systems": "annotations of MDACE are of other code systems: left out",
     "mdace_annotations_of_other_notes": "annotations of MDACE are not of a discharge summary that has codes: left out",
@@ -108,9 +109,10 @@ def mimic4(hosp: Path, note: Path, icd: str, **options: Any) -> None:
 @click.argument("source", type=FOLDER)
 @click.argument("out", type=FOLDER)
 @click.option("--vocabulary", type=FILE, help="Words of the features, one a line, for sparse files without texts.")
-@click.option("--encoding", default="utf-8", show_default=True, help="Of texts and names, e.g. latin-1.")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of all files, also in .gz; e.g. latin-1.")
 @click.option("--propensities", type=click.Choice(("default", "wikipedia", "amazon")),
               help="Parameters to note; by the folder's name unless given.")  # fmt: skip
+@click.option("--repetition", type=COUNT, help="Which division into training and test of *_trSplit.txt; the first.")
 @DRY_RUN
 def xmc(source: Path, out: Path, **options: Any) -> None:
     """A data set of the extreme classification repository, in any of its shapes, from the folder SOURCE."""

@@ -18,8 +18,8 @@ from plant_plugin.data.text import Documents, text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, above_limit, limit
 
-HEADER = re.compile(r"(\d+) (\d+) (\d+)\s*")
-PAIRS_HEADER = re.compile(r"(\d+) (\d+)\s*")
+HEADER = re.compile(r"(?:\xef\xbb\xbf)?(\d+)[ \t]+(\d+)[ \t]+(\d+)\s*")
+PAIRS_HEADER = re.compile(r"(?:\xef\xbb\xbf)?(\d+)[ \t]+(\d+)\s*")
 
 
 @dataclass
@@ -48,7 +48,7 @@ def xmc_header(path: Path, pattern: re.Pattern[str] = HEADER) -> tuple[int, ...]
 
 
 def _first_line(path: Path, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    with text_lines(path) as stream:
+    with text_lines(path, encoding="latin-1") as stream:  # texts of any encoding are looked at, too
         return pattern.fullmatch(next(stream, ""))
 
 
@@ -143,9 +143,9 @@ def words_of_row(row: XmcRow, words: list[str]) -> str:
     return " ".join(words[feature] for feature, number in zip(row.features, times, strict=True) for _ in range(number))
 
 
-def read_words(path: Path, features: int) -> list[str]:
+def read_words(path: Path, features: int, encoding: str = "utf-8-sig") -> list[str]:
     """Read the word of each feature, one a line; a ``DataError`` where there are more or fewer."""
-    with text_lines(path) as stream:
+    with text_lines(path, encoding=encoding) as stream:
         words = [line.strip() for line in stream]
     if len(words) != features:
         fix = "give the vocabulary of this data set, one word a line, in the order of the features"

@@ -1,6 +1,6 @@
 """Scores that any program wrote, and their metrics in the form of ``result.json``.
 
-Read are LibMultiLabel's ``label:score`` lines, a sparse ``.npz`` or a dense ``.npy``.
+Read are LibMultiLabel's ``label:score`` lines, Omikuji's and Parabel's, a sparse ``.npz`` or a dense ``.npy``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.ranking import blocks, rows_of
 from plant_plugin.report.result import Result, plain, versions
+from plant_plugin.report.score_lines import scored_lines
 
 MATRICES = (".npz", ".npy")
 UNITS = {"probability": 0.5, "logit": 0.0}  # the undecided score of each
@@ -41,7 +42,8 @@ def read_scores(path: Path) -> tuple[Matrix, list[str] | None]:
 def read_score_lines(path: Path) -> tuple[sp.csr_matrix, list[str]]:
     """Read ``label:score`` pairs separated by white space, one document a line; an empty line has no scores.
 
-    A label may hold colons: the last one separates. The file may be a ``.gz`` or ``.xz``.
+    A label may hold colons: the last one separates. Other forms are those of :mod:`.score_lines`. The file may be a
+    ``.gz`` or ``.xz``.
 
     Returns:
         Scores (N, columns), and the label of each column, in order of first occurrence.
@@ -53,15 +55,14 @@ def read_score_lines(path: Path) -> tuple[sp.csr_matrix, list[str]]:
     places: dict[str, int] = {}
     columns, values, offsets = array("q"), array("f"), array("q", [0])
     with text_lines(path, newline=None) as stream:
-        for number, line in enumerate(stream, 1):
-            pairs = [pair.rpartition(":") for pair in line.split()]
-            places_of_line = [places.setdefault(name, len(places)) for name, _, _ in pairs]
+        for number, pairs in scored_lines(stream, path):
+            places_of_line = [places.setdefault(name, len(places)) for name, _ in pairs]
             scores, problem = array("f"), ""
             with contextlib.suppress(ValueError):
-                scores.extend(float(score) for _, _, score in pairs)
+                scores.extend(float(score) for _, score in pairs)
             if len(scores) < len(pairs):
                 problem = "something that is not label:score"
-            elif not all(name for name, _, _ in pairs):
+            elif not all(name for name, _ in pairs):
                 problem = "a score without a label"
             elif not all(map(math.isfinite, scores)):  # float32 holds less
                 problem = "a score that is no finite number"

@@ -1,11 +1,14 @@
 """The shapes in which extreme classification data are handed out, each as documents with labels.
 
-- ``json``: ``trn.json.gz``, ``tst.json.gz`` (``title``, ``content``, ``target_ind``) and ``lbl.json.gz``
+- ``json``: ``trn.json.gz``, ``tst.json.gz`` (``title``, ``content``, ``target_ind``) or ``trn.raw.json.gz`` and so on,
+  and ``lbl.json.gz`` or a file of names, ``Yf.txt``
 - ``npz``: ``Y.trn.npz``, ``Y.tst.npz`` beside texts
 - ``pairs``: ``trn_X_Y.txt``, ``tst_X_Y.txt`` (a header, then ``label:1 label:1``) beside texts
 - ``attention_xml``: ``train_labels.txt``, ``test_labels.txt`` (labels by name) beside texts
 - ``sparse``: ``*train.txt``, ``*test.txt`` (a header, then ``label,label feature:value``) beside texts, or with a
   vocabulary
+- ``repetitions``: ``*_data.txt``, of the same lines, with ``*_trSplit.txt`` and ``*_tstSplit.txt``: see
+  :mod:`plant_plugin.prepare.xmc.repetitions`
 
 In any but ``attention_xml``, ``filter_labels_test.txt`` may lie beside: ``document label`` lines, both from 0.
 Texts are lines of ``trn_raw_texts.txt``, ``X.trn.txt`` or ``train_texts.txt``, in the same folder or in ``raw_data``.
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -32,7 +36,7 @@ Files = dict[str, Path]  # by split
 NAMES = {"train": ("trn", "train"), "test": ("tst", "test")}
 FOLDERS = ("", "raw_data", "raw")
 TEXTS = ("{}_raw_texts.txt", "X.{}.txt", "{}_texts.txt", "raw_{}_texts.txt")
-LABEL_NAMES = ("Y.txt", "lbl_raw_texts.txt", "lbl.txt", "output-items.txt", "label_names.txt")
+LABEL_NAMES = ("Y.txt", "Yf.txt", "lbl_raw_texts.txt", "lbl.txt", "output-items.txt", "label_names.txt")
 TEST_FILTER = "filter_labels_test.txt"
 ONE_LINE = str.maketrans("\t\r\n", "   ")
 
@@ -92,12 +96,16 @@ class Folder:
         path = self.first(*LABEL_NAMES)
         if path is None:
             return [str(label) for label in range(labels)], []
-        with text_lines(path, encoding=self.encoding) as stream:
-            names = [one_line(line) for line in stream]
+        names = self.names_in(path)
         if len(names) != labels:
             fix = "give each label one line, or take the file away"
             raise DataError(f"{len(names):,} names for {labels:,} labels", where=str(path), fix=fix)
         return names, [path]
+
+    def names_in(self, path: Path) -> list[str]:
+        """Read a name a line."""
+        with text_lines(path, encoding=self.encoding) as stream:
+            return [one_line(line) for line in stream]
 
     def beside_texts(
         self,
@@ -151,17 +159,17 @@ def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
     if not source.is_dir():
         raise DataError("no such folder", where=str(source), fix="give the folder that the archive was unpacked into")
     folder = Folder(source, encoding)
-    if files := folder.both("{}.json"):
+    if files := folder.both("{}.json") or folder.both("{}.raw.json"):
         shape = _json(folder, files)
     elif files := folder.both("Y.{}.npz"):
         shape = folder.beside_texts("npz", files, _labels_of_matrix, lambda path: int(_matrix(path).shape[1]))
     elif files := folder.both("{}_X_Y.txt"):
         shape = folder.beside_texts("pairs", files, _labels_of_pairs, _number_of_pairs)
     elif files := folder.both("{}_labels.txt"):
-        shape = folder.beside_texts("attention_xml", files, _labels_by_name)
+        shape = folder.beside_texts("attention_xml", files, partial(_labels_by_name, encoding=encoding))
     elif not (files := _sparse_files(source)):
         what = "none of the shapes of the extreme classification repository"
-        names = "trn.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt"
+        names = "trn.json.gz, trn.raw.json.gz, Y.trn.npz, trn_X_Y.txt, train_labels.txt, *_trSplit.txt"
         fix = f"it should hold {names}, or a *train.txt that starts with three numbers"
         raise DataError(what, where=str(source), fix=fix)
     elif vocabulary is None:
@@ -178,13 +186,17 @@ def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
 
 
 def _json(folder: Folder, files: Files) -> Shape:
-    lbl = folder.first("lbl.json")
-    if lbl is None:
-        raise DataError("lbl.json.gz is missing", where=str(folder.path), fix="put the labels' file beside the others")
-    names = [one_line(str(entry.get("title") or entry.get("uid") or "")) for _, entry in _objects(lbl)]
+    lbl, encoding = folder.first("lbl.json", "lbl.raw.json"), folder.encoding
+    if lbl is not None:
+        names = [one_line(str(entry.get("title") or entry.get("uid") or "")) for _, entry in _objects(lbl, encoding)]
+    elif lbl := folder.first(*LABEL_NAMES):
+        names = folder.names_in(lbl)
+    else:
+        fix = f"put the labels' file beside the others; a name a line may be in {', '.join(LABEL_NAMES)}"
+        raise DataError("lbl.json.gz is missing", where=str(folder.path), fix=fix)
 
     def read(split: str) -> Iterator[Document]:
-        for line, entry in _objects(files[split]):
+        for line, entry in _objects(files[split], encoding):
             targets = entry.get("target_ind")
             if not isinstance(targets, list) or not all(type(label) is int for label in targets):
                 fix = "each line needs target_ind, a list of label numbers"
@@ -199,8 +211,8 @@ def _json(folder: Folder, files: Files) -> Shape:
     return Shape("json", [*files.values(), lbl], read, names)
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    with text_lines(path) as stream:
+def _objects(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, object]]]:
+    with text_lines(path, encoding=encoding) as stream:
         for line, text in enumerate(stream, 1):
             where, fix = f"{path}, line {line}", "each line has to be one JSON object; the file may be cut off here"
             entry = parsed_json(text, where, fix)
@@ -229,8 +241,8 @@ def _number_of_pairs(path: Path) -> int:
     return xmc_sparse.xmc_header(path, xmc_sparse.PAIRS_HEADER)[1]
 
 
-def _labels_by_name(path: Path) -> Iterator[list[str]]:
-    with text_lines(path) as stream:
+def _labels_by_name(path: Path, encoding: str) -> Iterator[list[str]]:
+    with text_lines(path, encoding=encoding) as stream:
         for line in stream:
             yield sorted(set(line.split()))
 
@@ -260,7 +272,7 @@ def _sparse_files(folder: Path) -> Files:
 
 
 def _bags_of_words(folder: Folder, files: Files, vocabulary: Path) -> Shape:
-    words = xmc_sparse.read_words(vocabulary, xmc_sparse.xmc_header(files["train"])[1])
+    words = xmc_sparse.read_words(vocabulary, xmc_sparse.xmc_header(files["train"])[1], folder.encoding)
     names, more = folder.label_names(files, _number_of_sparse)
 
     def read(split: str) -> Iterator[Document]:

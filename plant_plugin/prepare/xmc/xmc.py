@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.xmc_sparse import read_filter
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import Counts, Made, describe, opened, staged, write_provenance
+from plant_plugin.prepare.xmc.repetitions import find_repetition
 from plant_plugin.prepare.xmc.shapes import Shape, find_shape
 
 # A and B of Jain et al. 2016, by what the texts are from.
@@ -30,6 +33,7 @@ def prepare_xmc(
     vocabulary: Path | None = None,
     encoding: str = "utf-8",
     propensities: str | None = None,
+    repetition: int | None = None,
     dry_run: bool = False,
 ) -> Made:
     """Write ``train.txt``, ``test.txt``, ``label_names.tsv``, ``propensity.yml`` and ``provenance.json`` into ``out``.
@@ -40,29 +44,51 @@ def prepare_xmc(
         source: The data set's folder, of any shape of :mod:`plant_plugin.prepare.xmc.shapes`.
         out: The folder to write.
         vocabulary: Words of the features, for sparse files without texts.
-        encoding: Of texts and names.
+        encoding: Of every file, also within ``.gz``.
         propensities: A name of ``PROPENSITIES``; None chooses by the folder's name.
+        repetition: Of a set with several divisions into training and test, from 1; None: the first.
         dry_run: Only count.
 
     Raises:
         DataError: A file is missing, broken or does not fit the others.
         PlantError: The folder cannot be written, or what is read would be replaced.
     """
-    shape = find_shape(source, vocabulary, "utf-8-sig" if encoding == "utf-8" else encoding)
-    kind = propensities or propensities_of(source.resolve().name)
-    with nullcontext() if dry_run else staged(out, shape.files) as stage:
-        counts = _counts(shape, stage)
-        if shape.test_filter is not None:
-            _write_filter(shape.test_filter, stage, counts)
-        of_all: Counts = {"shape": shape.name, **counts, "propensities": kind}
-        if stage is not None:
-            a, b = PROPENSITIES[kind]
-            lines = f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n"
-            (stage / "propensity.yml").write_text(lines, encoding="utf-8")
-            options = {"encoding": encoding, "propensities": kind, "shape": shape.name}
-            content = {"command": "prepare xmc", "options": options, "sources": describe(shape.files)}
-            write_provenance(stage, {**content, "counts": of_all})
+    with _decoding(encoding) as codec:
+        repeated = find_repetition(source, vocabulary, codec, repetition)
+        shape, division = repeated or (find_shape(source, vocabulary, codec), {})
+        kind = propensities or propensities_of(source.resolve().name)
+        with nullcontext() if dry_run else staged(out, shape.files) as stage:
+            counts = _counts(shape, stage)
+            if shape.test_filter is not None:
+                _write_filter(shape.test_filter, stage, counts)
+            of_all: Counts = {"shape": shape.name, **division, **counts, "propensities": kind}
+            if stage is not None:
+                a, b = PROPENSITIES[kind]
+                lines = f"# {kind}: two lines for a configuration on these data\npropensity_a: {a}\npropensity_b: {b}\n"
+                (stage / "propensity.yml").write_text(lines, encoding="utf-8")
+                options = {"encoding": encoding, "propensities": kind, "shape": shape.name}
+                content = {"command": "prepare xmc", "options": options, "sources": describe(shape.files)}
+                write_provenance(stage, {**content, "counts": of_all})
     return {"counts": of_all, "sets": {}}
+
+
+@contextmanager
+def _decoding(encoding: str) -> Iterator[str]:
+    """Yield the name under which files are decoded; what is of another encoding inside is an error about this one."""
+    try:
+        "".encode(encoding)
+        codec = codecs.lookup(encoding).name
+    except (LookupError, ValueError) as error:
+        raise DataError(f"there is no encoding {encoding[:40]!r}", where="--encoding", fix="e.g. latin-1") from error
+    fix = "name the encoding of its files with --encoding, e.g. latin-1"
+    try:
+        yield "utf-8-sig" if codec == "utf-8" else codec
+    except UnicodeError:  # its message may hold content
+        raise DataError(f"the files are not {codec}", where="--encoding", fix=fix) from None
+    except DataError as error:
+        if not error.what.startswith("not valid "):
+            raise
+        raise DataError(error.what, where=error.where, fix=fix) from None
 
 
 def _counts(shape: Shape, stage: Path | None) -> Counter[str]:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.xmc.shapes import find_shape, names_of, one_line
+from plant_plugin.prepare.xmc.shapes import LABEL_NAMES, find_shape, names_of, one_line
 
 
 def test_a_text_stays_in_its_line_and_column() -> None:
@@ -30,4 +31,20 @@ def test_labels_by_name_beside_texts(tmp_path: Path) -> None:
 
 def test_no_shape(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="none of the shapes"):
+        find_shape(tmp_path, None, "utf-8")
+
+
+@pytest.mark.parametrize("names", LABEL_NAMES)
+@pytest.mark.parametrize("ending", [".json.gz", ".json", ".raw.json.gz", ".raw.json"])
+def test_json_under_each_name_with_names_a_line(names: str, ending: str, tmp_path: Path) -> None:
+    for split in ("trn", "tst"):
+        content = f'{{"uid": "a", "title": "{split}", "content": "red", "target_ind": [1]}}\n'.encode()
+        path = tmp_path / f"{split}{ending}"
+        path.write_bytes(gzip.compress(content) if ending.endswith(".gz") else content)
+    (tmp_path / names).write_text("first\nsecond label\n")
+    shape = find_shape(tmp_path, None, "utf-8")
+    assert (shape.name, shape.labels) == ("json", ["first", "second label"])
+    assert list(shape.read("test")) == [(["1"], "tst red")]
+    (tmp_path / names).unlink()
+    with pytest.raises(DataError, match=r"lbl.json.gz is missing[\s\S]*Yf.txt"):
         find_shape(tmp_path, None, "utf-8")

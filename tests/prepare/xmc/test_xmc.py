@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,53 @@ def test_another_encoding(tmp_path: Path) -> None:
     (source / "X.trn.txt").write_bytes(b"a\nb\nc\n")
     prepare_xmc(source, tmp_path / "out", encoding="latin-1")
     assert "Fièvre" in (tmp_path / "out" / "test.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "UTF-8", "utf_8_sig"])
+@SHAPES
+def test_every_file_of_every_shape_is_of_the_encoding(shape: str, encoding: str, tmp_path: Path) -> None:
+    train, test = [(["fièvre"], "café"), (["été"], "b")], [(["été"], "über")]
+    source = tmp_path / shape
+    source.mkdir()
+    WRITERS[shape](source, train, test)
+    for path in source.rglob("*.*"):
+        if path.suffix != ".npz" and path.is_file():
+            packed = path.suffix == ".gz"
+            text = (gzip.decompress(path.read_bytes()) if packed else path.read_bytes()).decode()
+            text = re.sub(r"\\u(....)", lambda match: chr(int(match[1], 16)), text)
+            content = text.encode(encoding)
+            path.write_bytes(gzip.compress(content) if packed else content)
+    prepare_xmc(source, tmp_path / "out", encoding=encoding)
+    assert [read_back(tmp_path / "out", split) for split in ("train", "test")] == [train, test]
+    if encoding in ("latin-1", "cp1252"):
+        with pytest.raises(DataError, match=r"not valid UTF-8[\s\S]*--encoding") as caught:
+            prepare_xmc(source, tmp_path / "other")
+        assert "iconv" not in str(caught.value)
+
+
+def test_a_vocabulary_is_of_the_encoding_too(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        text_lines(tmp_path / "in" / f"{split}.txt", ["1 2 2", "1,0 0:2 1:1"])
+    (tmp_path / "words.txt").write_bytes("fièvre\ntoux\n".encode("latin-1"))
+    prepare_xmc(tmp_path / "in", tmp_path / "out", vocabulary=tmp_path / "words.txt", encoding="latin-1")
+    assert (tmp_path / "out" / "test.txt").read_text(encoding="utf-8") == "0 1\tfièvre fièvre toux\n"
+
+
+@pytest.mark.parametrize("encoding", ["nothing", "hex", "undefined", "a\0b"])
+def test_what_is_no_encoding(encoding: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no encoding"):
+        prepare_xmc(written("json", tmp_path), tmp_path / "out", encoding=encoding)
+
+
+def test_headers_with_tabs(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        text_lines(tmp_path / "in" / f"{split}.txt", ["1\t2\t2", "1,0 0:2\t1:1"])
+    text_lines(tmp_path / "words.txt", ["a", "b"])
+    prepare_xmc(tmp_path / "in", tmp_path / "out", vocabulary=tmp_path / "words.txt")
+    assert (tmp_path / "out" / "test.txt").read_text() == "0 1\ta a b\n"
+    source = written("pairs", tmp_path)
+    (source / "trn_X_Y.txt").write_text((source / "trn_X_Y.txt").read_text().replace("3 3", "3\t3", 1))
+    assert prepare_xmc(source, tmp_path / "pairs_out")["counts"]["train"] == 3
 
 
 def spoil_json(line: bytes) -> bytes:
