@@ -11,6 +11,7 @@ import click
 import yaml
 
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
+from plant_plugin.commands.printing import styled
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.commands.shared import json_option, registry_option
 from plant_plugin.config import registry
@@ -41,7 +42,7 @@ def list_entries(kind: str | None, as_json: bool) -> None:
         return
     for heading in shown:
         rows = _rows(heading)
-        click.secho(heading, bold=True)
+        styled(f"{heading}\n", bold=True)
         width = max(map(len, rows), default=0)
         for name, text in rows.items():
             click.echo(f"  {name:<{width}}  {text}")
@@ -58,7 +59,7 @@ def _list_keys(as_json: bool) -> None:
     group = ""
     for key, default in found:
         if key.group != group:
-            click.secho(f"{chr(10) if group else ''}{key.group}", bold=True)
+            styled(f"{chr(10) if group else ''}{key.group}\n", bold=True)
             group = key.group
         shown = "" if key.default is registry.REQUIRED else f", default {_spelled(default)}"
         used = f" [{', '.join(key.used)}]" if key.used else ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from plant_plugin.commands import shared
+from plant_plugin.commands.printing import console
 from plant_plugin.errors import DataError
 
 if TYPE_CHECKING:
@@ -73,10 +73,8 @@ def explain(
         content = [as_dictionary(explanation) for explanation in explanations]
         click.echo(shared.as_json(content if beside else content[0]))
     elif html is None:
-        from rich.console import Console
-
         for explanation in explanations:
-            print_explanation(explanation, Console(file=sys.stdout))
+            print_explanation(explanation, console())
 
 
 def _text(documents: Table, wanted: str | None) -> str:

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import click
 
+from plant_plugin.commands.printing import PrintingCommand
 from plant_plugin.commands.shared import plain_ending
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
@@ -76,7 +77,7 @@ def _by_heading() -> dict[str, list[click.Option]]:
     return groups
 
 
-class ConfigCommand(click.Command):
+class ConfigCommand(PrintingCommand):
     """A command that takes every key of the configuration as an option beside its own."""
 
     groups: ClassVar[dict[str, list[click.Option]]] = _by_heading()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -13,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
+from plant_plugin.commands.printing import data_stream, raw_csv_option
 from plant_plugin.errors import ConfigError
 from plant_plugin.files import atomic_write
 
@@ -33,6 +33,7 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
     help="Code system of the labels in FHIR; known only where all are codes of ICD-10-CM or ICD-9-CM.",
 )
 @click.option("--out", type=shared.FILE, help="Write to this file.")
+@raw_csv_option
 @shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
 @click.option("--top", type=shared.COUNT, help="At most so many labels; without --threshold the best so many.")
 @click.option("--batch-size", default=32, show_default=True, type=shared.COUNT, help="Documents at once.")
@@ -45,6 +46,7 @@ def predict(
     output: str,
     system: str | None,
     out: Path | None,
+    raw_csv: bool,
     threshold: float | str | None,
     top: int | None,
     batch_size: int,
@@ -66,7 +68,7 @@ def predict(
     from plant_plugin.model.prediction_files import HEADERS, written
     from plant_plugin.model.trained import in_chunks
 
-    part = partial(written, output=output, system=system, threshold=threshold, top=top)
+    part = partial(written, output=output, raw_csv=raw_csv, system=system, threshold=threshold, top=top)
     read = partial(load, model, batch_size)
     if address is not None:
         parts = predict_on_workers(documents, read, part, batch_size, address)
@@ -91,7 +93,7 @@ def predict(
 @contextlib.contextmanager
 def _target(out: Path | None) -> Iterator[IO[str]]:
     if out is None:
-        yield sys.stdout
+        yield data_stream()
         return
     with atomic_write(out) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
         yield stream

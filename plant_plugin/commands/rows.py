@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from plant_plugin.commands.printing import styled
+
 
 class Rows(list[dict[str, str | bool | None]]):
     """The rows that ``--json`` shows."""
@@ -22,8 +24,9 @@ def row(name: str, text: str, fix: str | None = None, ok: bool | None = None) ->
     if isinstance(rows, Rows):
         rows.append({"name": name, "text": text, "fix": fix, "ok": ok})
         return
-    mark = " " if ok is None else click.style("ok", fg="green") if ok else click.style("!!", fg="red")
-    click.echo(f"{mark} {name:<15} {text}" + (f"\n      {fix}" if fix else ""))
+    if ok is not None:
+        styled("ok" if ok else "!!", fg="green" if ok else "red")
+    click.echo(f"{' ' * (ok is None)} {name:<15} {text}" + (f"\n      {fix}" if fix else ""))
 
 
 def check(name: str, text: str, fix: str | None = None) -> bool:

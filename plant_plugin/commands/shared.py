@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import click
 
+from plant_plugin.commands.printing import PrintingCommand
 from plant_plugin.config import registry
 from plant_plugin.data.tables import FORMS, Columns, Table
 from plant_plugin.errors import ConfigError, FullDiskError
@@ -53,7 +54,7 @@ def plain_ending() -> Iterator[None]:
         raise FullDiskError("the disk is full", where=where, fix="free some space, then do it again") from error
 
 
-class RegisteredGroup(click.Group):
+class RegisteredGroup(PrintingCommand, click.Group):
     """A group with the commands of ``registry.yaml`` beside its own, whose names go first.
 
     All end without a traceback on Ctrl-C and on a full disk.

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from plant_plugin.commands.desk import is_desk, open_desk
 from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
+from plant_plugin.commands.printing import raw_csv_option
 from plant_plugin.commands.shared import FILE, FOLDER, count_line
 from plant_plugin.errors import ConfigError, DataError, needs_extra
 
@@ -143,7 +144,8 @@ def host(script: Path, arguments: tuple[str, ...]) -> None:
 
 @click.command(cls=SearchCommand)
 @click.argument("config")
-def search(config: str, **flags: object) -> None:
+@raw_csv_option
+def search(config: str, raw_csv: bool, **flags: object) -> None:
     """Search the best hyper-parameters of CONFIG, a file in which some values are sampling expressions.
 
     E.g. learning_rate: ['grid_search', [0.01, 0.001]]: LibMultiLabel's keys, expressions and *_tune.yml files. Trials
@@ -156,4 +158,4 @@ def search(config: str, **flags: object) -> None:
     plan = plan_search(config, overrides)
     from plant_plugin.training.search.search import search as run_search
 
-    _show(run_search(plan, silent=silent), silent=silent)
+    _show(run_search(plan, silent=silent, raw_csv=raw_csv), silent=silent)

@@ -21,6 +21,7 @@ from plant_plugin.model.code_systems import as_code, system_of
 from plant_plugin.model.passages import Passage
 from plant_plugin.model.predictor import Prediction, Predictor
 from plant_plugin.model.trained import ScoredLabel
+from plant_plugin.report.spreadsheets import no_formula
 
 Pairs = Iterable[tuple[Document, Prediction]]
 
@@ -45,20 +46,22 @@ def json_lines(pairs: Pairs, stream: IO[str]) -> None:
         stream.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def comma_separated(pairs: Pairs, stream: IO[str]) -> None:
+def comma_separated(pairs: Pairs, stream: IO[str], raw_csv: bool = False) -> None:
     """Write a row for each predicted label, without the header of :data:`HEADERS`.
 
-    A document without any has one row, of rank 0, so that it is not lost.
+    A document without any has one row, of rank 0, so that it is not lost. No cell is a formula, unless ``raw_csv``.
     """
+    cell = str if raw_csv else no_formula
     plain, quoting = (
         csv.writer(stream, lineterminator="\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
     )
     for document, prediction in pairs:
         writer = quoting if "\r" in document.name else plain  # which would end a row where another line end is set
         for rank, label in enumerate(prediction.labels, 1):
-            writer.writerow([document.name, rank, label.label, f"{label.probability:.{DIGITS}f}", label.name or ""])
+            probability = f"{label.probability:.{DIGITS}f}"
+            writer.writerow([cell(document.name), rank, cell(label.label), probability, cell(label.name or "")])
         if not prediction.labels:
-            writer.writerow([document.name, 0, "", "", ""])
+            writer.writerow([cell(document.name), 0, "", "", ""])
 
 
 def label_scores(pairs: Pairs, stream: IO[str]) -> None:
@@ -122,12 +125,13 @@ def written(
     documents: list[Document],
     *,
     output: str,
+    raw_csv: bool = False,
     system: str | None,
     threshold: float | str | None,
     top: int | None,
 ) -> tuple[str, Counter[str]]:
     """Predict the labels of documents; return what is written of them and what is counted."""
-    write = FORMATS.get(output)
+    write = partial(comma_separated, raw_csv=raw_csv) if output == "csv" else FORMATS.get(output)
     if write is None:
         write = partial(bundles, predictor=predictor, system=system_of(predictor.labels, system))
     texts = [document.text for document in documents]

@@ -33,6 +33,20 @@ def test_json_lines_from_standard_input(trained: Path) -> None:
     assert "3 documents\n1 hold nothing" in outcome.stderr
 
 
+def test_no_cell_of_csv_is_a_formula(trained: Path, tmp_path: Path) -> None:
+    names = tmp_path / "names.tsv"
+    names.write_text("L3\t=HYPERLINK(1)\n")
+    row = json.dumps({"id": "@SUM(A1)", "text": "sign3x"})
+    shown = {}
+    for flags in ((), ("--raw-csv",)):
+        options = ("--output", "csv", "--top", "1", "--names", str(names), "--input", "jsonl", *flags)
+        outcome = predict(trained, *options, given=row)
+        assert outcome.exit_code == 0, outcome.output
+        [shown[flags]] = csv.DictReader(io.StringIO(outcome.stdout))
+    assert (shown[()]["id"], shown[()]["label"], shown[()]["name"]) == ("'@SUM(A1)", "L3", "'=HYPERLINK(1)")
+    assert (shown["--raw-csv",]["id"], shown["--raw-csv",]["name"]) == ("@SUM(A1)", "=HYPERLINK(1)")
+
+
 def test_csv_with_names(trained: Path, tmp_path: Path) -> None:
     names, out = tmp_path / "names.tsv", tmp_path / "out.csv"
     names.write_text("L3\tthe, third\n")

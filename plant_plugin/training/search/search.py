@@ -29,6 +29,7 @@ from plant_plugin.relevance.cluster import ADDRESS, cluster
 from plant_plugin.report.logs import LOGS, evaluations, read_logs
 from plant_plugin.report.machine import usable_cores
 from plant_plugin.report.run_folder import own_folder
+from plant_plugin.report.spreadsheets import no_formula
 from plant_plugin.training.search.plan import PACKAGES, SearchPlan
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ LOOK_SECONDS = 0.5  # how often the logs of a trial are read
 class Table(tune.Callback):
     """The trials that have ended, the best first, in ``trials.csv`` too; models but that of the best are removed."""
 
-    def __init__(self, plan: SearchPlan, folder: Path, say: Callable[[str], None]) -> None:
-        self.plan, self.folder, self.say = plan, folder, say
+    def __init__(self, plan: SearchPlan, folder: Path, say: Callable[[str], None], raw_csv: bool = False) -> None:
+        self.plan, self.folder, self.say, self.raw_csv = plan, folder, say, raw_csv
         self.rows: list[Keys] = []
 
     @override
@@ -64,7 +65,8 @@ class Table(tune.Callback):
         results = {name: trial.last_result.get(name) for name in (metric, "training_iteration")}
         self.rows.append({"trial": str(trial), **results, **trial.config, "reason": reason})
         self.rows.sort(key=lambda row: (row["reason"] is not None, sign * (row[metric] or 0), row["trial"]))
-        write_text(self.folder / "trials.csv", pd.DataFrame(self.rows, dtype=object).to_csv(index=False))
+        cells = self.rows if self.raw_csv else [dict(map(_cells, row.items())) for row in self.rows]
+        write_text(self.folder / "trials.csv", pd.DataFrame(cells, dtype=object).to_csv(index=False))
         self.say(f"trial {trial}: {trial.config}, {metric} {results[metric]}" + (f", {reason}" if reason else ""))
         for row in self.rows[1:]:
             for path in (self.folder / TRIALS / row["trial"]).glob("*"):
@@ -72,7 +74,12 @@ class Table(tune.Callback):
                     remove(path)
 
 
-def search(plan: SearchPlan, *, silent: bool = False) -> Result:
+def _cells(item: tuple[str, object]) -> tuple[str, object]:
+    key, value = item
+    return no_formula(key), no_formula(value) if isinstance(value, str) else value
+
+
+def search(plan: SearchPlan, *, silent: bool = False, raw_csv: bool = False) -> Result:
     """Run the trials, choose by ``val_metric`` only, then train the best configuration again and test it.
 
     Writes into ``result_dir/DATA_CONFIG_TIME``: ``trials.csv``, ``trials/NUMBER``, ``best.yml`` and, from the second
@@ -93,7 +100,7 @@ def search(plan: SearchPlan, *, silent: bool = False) -> Result:
     with own_folder(plan.base) as base:
         folder = base.checkpoint_dir.resolve()
         say(f"trials of {', '.join(plan.space)}, in {folder}")
-        best = run_trials(plan, folder, say)[0]
+        best = run_trials(plan, folder, say, raw_csv)[0]
         if best["reason"] is not None:
             fix = f"see trials.csv and trials/NUMBER/{LOG}, or train with trials/0001/{CONFIG}"
             raise PlantError(f"no trial has a value of {base.val_metric}", where=str(folder), fix=fix)
@@ -108,11 +115,11 @@ def search(plan: SearchPlan, *, silent: bool = False) -> Result:
         return run(replace(config, trust_code=config.eval, run_name="best", checkpoint_dir=folder / "best"))
 
 
-def run_trials(plan: SearchPlan, folder: Path, say: Callable[[str], None]) -> list[Keys]:
+def run_trials(plan: SearchPlan, folder: Path, say: Callable[[str], None], raw_csv: bool = False) -> list[Keys]:
     """Run all trials, each in a folder of its number, and return their rows of the table, the best first."""
     # Ctrl-C ends the search and not only its trials; Ray prints nothing.
     os.environ.update(TUNE_DISABLE_SIGINT_HANDLER="1", RAY_AIR_NEW_OUTPUT="0")
-    options, base, names, table = plan.options, plan.base, dict[str, str](), Table(plan, folder, say)
+    options, base, names, table = plan.options, plan.base, dict[str, str](), Table(plan, folder, say, raw_csv)
     with cluster(cores=usable_cores()):
         machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         cores, cards = (int(max(machine.get(kind, 0) for machine in machines)) for kind in ("CPU", "GPU"))

@@ -87,6 +87,17 @@ def test_the_table(plan: SearchPlan, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("raw_csv", [False, True])
+def test_no_cell_of_the_table_is_a_formula(plan: SearchPlan, tmp_path: Path, raw_csv: bool) -> None:
+    table = Table(plan, tmp_path, print, raw_csv)
+    failed = ended_trial(tmp_path, "0001", None)
+    (tmp_path / "trials" / "0001" / "failure.txt").write_text("=HYPERLINK(1)")
+    table.on_trial_error(1, [], failed)
+    with open(tmp_path / "trials.csv") as stream:
+        [row] = csv.DictReader(stream)
+    assert row["reason"] == ("=HYPERLINK(1)" if raw_csv else "'=HYPERLINK(1)")
+
+
 def test_the_lowest_loss_is_the_best(search_file: Make, tmp_path: Path) -> None:
     table = Table(plan_search(search_file(val_metric="Loss")), tmp_path, print)
     for name, loss in (("0001", 0.5), ("0002", 0.2)):
@@ -131,7 +142,7 @@ def test_a_training_without_a_value_fails(plan: SearchPlan, tmp_path: Path, monk
 
 def test_a_search_without_a_good_trial(plan: SearchPlan, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"trial": "0001", "nDCG@5": None, **DRAWN, "reason": "no memory"}]
-    monkeypatch.setattr(search_module, "run_trials", lambda plan, folder, say: rows)
+    monkeypatch.setattr(search_module, "run_trials", lambda plan, folder, say, raw_csv: rows)
     with pytest.raises(PlantError, match=r"no trial has a value of nDCG@5(.|\n)*see trials.csv"):
         search(plan, silent=True)
 
@@ -143,7 +154,7 @@ def test_the_best_is_trained_again_or_tested(
     plan = plan_search(search_file(cpu=True), options)
     rows = [{"trial": "0002", "nDCG@5": 0.5, **DRAWN, "reason": None}]
 
-    def run_trials(plan: SearchPlan, folder: Path, say: Any) -> list[dict[str, Any]]:
+    def run_trials(plan: SearchPlan, folder: Path, say: Any, raw_csv: bool) -> list[dict[str, Any]]:
         (folder / "trials" / "0002").mkdir(parents=True)
         return rows
 

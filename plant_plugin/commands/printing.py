@@ -1,0 +1,111 @@
+"""The one way to the terminal: control characters are shown and not obeyed, whatever text they came in.
+
+A label, an id, a file's name or an error may hold what clears the screen, renames the window or turns a line around.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import IO, TYPE_CHECKING
+
+import click
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+CONTROL = re.compile("(?!\r\n)[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+DRAWN = re.compile(rf"(\x1b\[[\d;?]*[A-Za-z]|\r)|{CONTROL.pattern}")  # colours and places
+DRAW = ("rich", "tqdm")  # packages that write these, and no text of others beside them
+
+raw_csv_option = click.option(
+    "--raw-csv", is_flag=True, help="In CSV, do not write ' before a cell that a spreadsheet would take for a formula."
+)
+
+
+class Printed:
+    """A stream of text to a terminal, or to what may be shown on one later; all else as of the stream itself."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        """Write text; in JSON it stays the same JSON."""
+        package = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0]
+        self.stream.write(_drawn(text) if package in DRAW else printable(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts."""
+        self.write("".join(lines))
+
+
+def printable(text: str) -> str:
+    """Return text as a terminal may get it: an escape as u001b with a backslash, and so on."""
+    return CONTROL.sub(_escaped, text)
+
+
+def _drawn(text: str) -> str:
+    return DRAWN.sub(lambda found: found[1] or _escaped(found), text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """Let all that is printed in the block pass :class:`Printed`."""
+    streams = sys.stdout, sys.stderr
+    for name, stream in zip(("stdout", "stderr"), streams, strict=True):
+        if stream is not None and not isinstance(stream, Printed):
+            setattr(sys, name, Printed(stream))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def styled(text: str, **style: object) -> None:
+    """Print text of our own in a style, without an end of line."""
+    click.secho(text, nl=False, file=plain(sys.stdout), **style)  # type: ignore[arg-type]
+
+
+def plain(stream: IO[str]) -> IO[str]:
+    """Return the stream itself, for what has passed :func:`printable` or is none of a terminal's."""
+    return stream.stream if isinstance(stream, Printed) else stream
+
+
+def data_stream() -> IO[str]:
+    """Return standard output for data, which reach a file or a pipe as they are."""
+    return sys.stdout if sys.stdout.isatty() else plain(sys.stdout)
+
+
+def console() -> Console:
+    """Return rich's console on standard output, whose colours are its own and no text's."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class OurConsole(Console):
+        @override
+        def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+            parts = (part if part.control else Segment(printable(part.text), part.style) for part in buffer)
+            return super()._render_buffer(parts)
+
+    return OurConsole(file=plain(sys.stdout))
+
+
+class PrintingCommand(click.Command):
+    """A command that prints by :func:`printing`, its errors too."""
+
+    @override
+    def main(self, *arguments: object, **options: object) -> object:  # type: ignore[override]
+        """Run as a program."""
+        with printing():
+            return super().main(*arguments, **options)  # type: ignore[call-overload]
