@@ -176,7 +176,7 @@ class Annotations:
     def _check_annotator(self, annotators: Sequence[Annotator]) -> None:
         names = {name for annotator in annotators for name in annotator.names}
         if self.choices.annotators not in (UNION, MAJORITY, *names):
-            numbers = ", ".join(sorted((name for name in names if name.isdecimal()), key=int)[:20])
+            numbers = ", ".join(sorted(filter(str.isdecimal, names))[:20])
             fix = f"{UNION}, {MAJORITY}, or the name or number of an annotator" + (f": {numbers}" if numbers else "")
             raise DataError("nobody of this name annotated a document", where="--annotators", fix=fix)
 

@@ -10,7 +10,7 @@ from plant_plugin.errors import DataError
 
 # A name before a colon (`ICD10: E11.9`, `MeSH:D003920`; no code is one), or ICD's without one (`ICD-10 E11.9`).
 ABOVE = (
-    r"(?P<above>[A-Za-z][A-Za-z_-][\w-]*)(?:(?<=[A-Z0-9])\s*[:=]\s*|:(?=\S))"
+    r"(?P<above>[A-Za-z][A-Za-z_-][\w-]{0,40})(?:(?<=[A-Z0-9])\s*[:=]\s*|:(?=\S))"
     r"|(?P<icd>(?i:ICD[-_ ]?(?:O|9|10|11)(?:-?(?:CM|PCS|GM))?))\s+"
 )
 PLAIN = r"[A-Za-z]{0,3}\d[A-Z0-9]*(?:[.-][A-Z0-9]+)*"
@@ -22,7 +22,7 @@ AMONG_WORDS = (
 )
 ONLY_CODES = re.compile(rf"(?:{ABOVE})?(?P<code>{PLAIN})[*†+!.]?")
 CODE = re.compile(rf"(?<![\w.-])(?:(?:{ABOVE})(?P<any>{PLAIN})|(?P<code>{AMONG_WORDS}))(?![\w-])(?!\.\w)")
-BETWEEN = re.compile(r"(?<![:=\s])[\s,;|/&()\[\]]+(?![:=\s])")
+BETWEEN = re.compile(r"[\s,;|/&()\[\]]+")
 NO_CODE = re.compile(r"\d{1,4}([.-])\d{1,2}\1\d{2,4}|(?i:ICD)\w*")  # a date, a terminology
 NAME = re.compile(r"[A-Za-z][\w.+-]{0,39}")  # what may be shown of a file: a word of a schema, not of a text
 

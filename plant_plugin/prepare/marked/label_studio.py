@@ -145,9 +145,10 @@ def _places(value: dict[str, object], beginnings: list[int]) -> list[tuple[int, 
     """The characters of a span: as it says, after the beginning of its paragraphs, or of the text without HTML."""
     places = [value.get("start"), value.get("end")]
     of_all = value.get("globalOffsets")
-    if beginnings and all(str(part).isdecimal() and int(str(part)) < len(beginnings) for part in places):
+    of_number = {str(number): beginning for number, beginning in enumerate(beginnings)}
+    if all(str(part) in of_number for part in places):
         inside = [value.get("startOffset"), value.get("endOffset")]
-        parts = [beginnings[int(str(part))] for part in places]
+        parts = [of_number[str(part)] for part in places]
         places = [part + offset if type(offset) is int else None for part, offset in zip(parts, inside, strict=True)]
     elif isinstance(of_all, dict) and any(type(place) is not int for place in places):
         places = [of_all.get("start"), of_all.get("end")]

@@ -15,7 +15,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import PROVENANCE, describe, staged, unnamed, write_names, write_provenance
 
 SPLITS = {"train": ("train", "training"), "valid": ("valid", "validation", "val", "dev"), "test": ("test",)}
-PLACES = r"\d+ \d+(;\d+ \d+)*"  # of a mark, as brat and CodiEsp write them: "start end;start end"
+PLACES = r"\d{1,18} \d{1,18}(;\d{1,18} \d{1,18})*"  # of a mark, as brat and CodiEsp write them: "start end;start end"
 NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
 Provenance = dict[str, Any]  # what a preparation says it did

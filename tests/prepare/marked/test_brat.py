@@ -98,6 +98,8 @@ def test_line_ends_count_as_brat_counts_them(tmp_path: Path) -> None:
         ("T1\tD 6 99\tasthma\n", "line 1: a span is not inside the text of 56"),
         ("T1\tD 5 6\t \n", "line 1: the mark holds no word"),
         ("T1 D 6 12 asthma\n", "line 1: this is no mark of brat's standoff format"),
+        (f"T1\tD 6 {'9' * 5000}\tasthma\n", "line 1: this is no mark of brat's standoff format"),
+        (f"E1\t{'x:T' * 50_000}\t\n", "line 1: this is no mark of brat's standoff format"),
         ("T1\tD 6 12\n", "line 1: this is no mark of brat's standoff format"),
         ("N1\tReference\n", "line 1: this is no mark of brat's standoff format"),
         ("N1\tReference T1 X:1\n", "line 1: it is about a mark that is not in this file"),
