@@ -56,7 +56,7 @@ def evaluate(
     Labels are those of --label-file, else all of truth, training and scores. Ties go to the label that sorts first.
     Metrics that the scores do not give (MAP and the AUCs, when only some labels are scored) is left out and said.
     """
-    from plant_plugin.data.documents import Corpus, Split
+    from plant_plugin.data.documents import Corpus, Split, label_hash
     from plant_plugin.data.tables import read_any
     from plant_plugin.data.text import Documents
     from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
@@ -96,7 +96,9 @@ def evaluate(
         removed=None if test_filter is None else filtered_pairs(test_filter, labels, len(tested.labels)),
         where=str(scores),
     )
-    dropped = dropped_scores and f"{dropped_scores:,} scores are of labels outside the label set and were left out"
+    dropped = (
+        f"{dropped_scores:,} scores are of labels outside the label set and were left out" if dropped_scores else ""
+    )
     metrics["notes"].extend(filter(None, (note, dropped)))
     seeded: Result = {} if seed is None else {"seed": seed}
     result: Result = {
@@ -105,7 +107,7 @@ def evaluate(
         **seeded,
         "split": "test",
         **metrics,
-        "hashes": {"labels": corpus.label_hash(), "test": test.hash(), **filter_hash(test_filter)},
+        "hashes": {"labels": label_hash(corpus.label_names), "test": test.hash(), **filter_hash(test_filter)},
     }
     result["counts"]["dropped_labels"] = corpus.counts["dropped_labels"]
     print_results(result)

@@ -31,7 +31,7 @@ def relevance(
     import numpy as np
 
     from plant_plugin.config import load_config
-    from plant_plugin.data.documents import load_corpus
+    from plant_plugin.data.documents import label_hash, load_corpus
     from plant_plugin.data.tokens import build_tokens, encode_cached
     from plant_plugin.relevance.counts import mutual_information
     from plant_plugin.relevance.mutual_information import compute_relevance
@@ -48,7 +48,7 @@ def relevance(
     arrays = encode_cached(tokens, corpus.train, settings.max_seq_length, settings.cache_dir)
     if out is not None:
         of_all = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, settings.relevance)
-        of_all.save(out, labels=corpus.label_hash(), vocabulary=tokens.hash(), train=corpus.train.hash())
+        of_all.save(out, labels=label_hash(corpus.label_names), vocabulary=tokens.hash(), train=corpus.train.hash())
         rows, entries = of_all.matrix.shape[0], of_all.matrix.nnz
         click.echo(f"{entries:,} token types of {rows:,} labels are in {out}")
         return

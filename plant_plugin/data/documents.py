@@ -100,10 +100,6 @@ class Corpus:
         entries = np.ones(len(columns), np.float32), np.array(columns, np.int64), np.array(offsets, np.int64)
         return sp.csr_array(entries, shape=(len(split), len(self.label_names)))
 
-    def label_hash(self) -> str:
-        """Return SHA-256 (hex) over the label set, in order."""
-        return label_hash(self.label_names)
-
     def with_labels(self, label_names: list[str]) -> Corpus:
         """Return these documents under another label set, e.g. that of a checkpoint."""
         return Corpus(self.train, self.val, self.test, label_names)

@@ -12,7 +12,7 @@ not hold together. Marks of a label may overlap; they come out sorted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from plant_plugin.data.tables import ENDINGS
@@ -100,11 +100,11 @@ def read_marks(path: str | Path, documents: Documents) -> list[DocumentMarks]:
         if label not in documents.labels[row]:
             fix = "give the document the label, or take the line out"
             raise DataError("the document does not have this label", where=where, fix=fix)
-        length, moved = len(documents.texts[row]), documents.places.get(row)
-        spans = [_spans(mark, len(moved) - 1 if moved else length, where) for mark in places.split(";")]
-        if moved:  # the file counts characters of another Unicode form
-            spans = [[(moved[start], max(moved[end], moved[start] + 1)) for start, end in mark] for mark in spans]
-        marks_of[row].setdefault(label, []).extend(spans)
+        # The file may count characters of another Unicode form.
+        place = documents.places.get(row) or range(len(documents.texts[row]) + 1)
+        for mark in places.split(";"):
+            spans = [(place[start], max(place[end], place[start] + 1)) for start, end in _spans(mark, place, where)]
+            marks_of[row].setdefault(label, []).append(spans)
     return [{label: sorted(marked) for label, marked in marks.items()} for marks in marks_of]
 
 
@@ -136,8 +136,8 @@ def marked_sentences(text: str, evidence: DocumentEvidence) -> Iterator[tuple[in
         yield start, end, {label: spans for label, spans in inside.items() if spans}
 
 
-def _spans(mark: str, length: int, where: str) -> Spans:
-    spans = []
+def _spans(mark: str, places: Sequence[int], where: str) -> Spans:
+    spans, length = [], len(places) - 1
     for place in mark.split("+"):
         start, end = map(int, place.split("-"))
         if not start < end <= length:

@@ -13,10 +13,11 @@ width is an error: pandas drops a longer one with a warning and pads a shorter o
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -182,8 +183,8 @@ class Table:
     @property
     def separated(self) -> str:
         """Say how labels in a text were separated; empty where none were, or as the format says."""
-        usual = self.form in TEXT_FORMS and self.label_column == LabelColumn()
-        return "" if usual or "label_column" not in vars(self) else str(self.label_column)
+        column = vars(self).get("label_column")
+        return "" if column is None or (self.form in TEXT_FORMS and column == LabelColumn()) else str(column)
 
     def _rows(self) -> Iterator[tuple[str, int, Document | DataError]]:
         """Yield each row, the document or what is wrong with it, after the file with the unit, and the number in it."""
@@ -216,7 +217,7 @@ class Table:
         if self.source != STDIN:
             return open_text(Path(self.source), newline)
         # Not closed: standard input is not ours.
-        return nullcontext(decoded(sys.stdin.buffer, self.name, newline))
+        return nullcontext(decoded(io.BufferedReader(sys.stdin.buffer), self.name, newline))  # type: ignore[arg-type]
 
     def _guessed_rows(self, lines: Iterator[str]) -> Rows:
         """Let the first line that holds something decide whether there are columns."""
@@ -327,10 +328,11 @@ def _listed(labels: object, column: str) -> list[str]:
 def _separated(row: Document, column: LabelColumn) -> Document | DataError:
     """Return the document with the labels that its cell holds."""
     try:
-        return replace(row, labels=column.labels(row.cell or ""), cell=None)
+        row.labels = column.labels(row.cell or "")
     except ValueError:
         fix = "write labels with one separator, or JSON lines or Parquet, which have lists"
         return DataError("the labels are a list written as text that cannot be read", fix=fix)
+    return row
 
 
 def form_of(path: Path) -> str:

@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from plant_plugin.data.file_kind import HEAD, encoding_of
 from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, above_limit, limit
 
-OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+# What both return has a `peek` too.
+OPENERS: dict[str, Callable[..., io.BufferedReader]] = {".gz": gzip.open, ".xz": lzma.open}  # type: ignore[dict-item]
 UNDECODED = "surrogateescape"  # see open_text
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # as JSON spells it; two of them are a whole one
@@ -107,11 +108,10 @@ def open_text(path: Path, newline: str | None, encoding: str = "utf-8-sig") -> I
         raise
 
 
-def decoded(stream: IO[bytes], name: str, newline: str | None, encoding: str = "utf-8-sig") -> io.TextIOWrapper:
-    """Return the text of a stream at its beginning, in the encoding that its first bytes say, else in ``encoding``."""
-    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", stream))
-    encoding = encoding_of(buffered.peek(HEAD)[:HEAD], name, encoding)
-    return io.TextIOWrapper(buffered, encoding=encoding, errors=UNDECODED, newline=newline)
+def decoded(stream: io.BufferedReader, name: str, newline: str | None, encoding: str = "utf-8-sig") -> io.TextIOWrapper:
+    """Return the text of a stream, in the encoding that its first bytes say, else in ``encoding``."""
+    encoding = encoding_of(stream.peek(HEAD)[:HEAD], name, encoding)
+    return io.TextIOWrapper(stream, encoding=encoding, errors=UNDECODED, newline=newline)
 
 
 def is_valid(text: str) -> bool:

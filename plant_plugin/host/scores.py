@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from torch.utils.data import DataLoader
 
-from plant_plugin.data.documents import Corpus
+from plant_plugin.data.documents import Corpus, label_hash
 
 # logits (B, L) and truth (B, L), batch by batch
 Scores = Iterator[tuple[npt.NDArray[np.float32] | sp.csr_matrix, sp.csr_matrix]]
@@ -47,4 +47,4 @@ def sizes_and_hashes(corpus: Corpus, labels: list[str]) -> tuple[dict[str, int],
     """Count what reading dropped under the model's label set, and hash labels and splits."""
     corpus = corpus.with_labels(labels)
     hashes = {split.name: split.hash() for split in corpus.splits if len(split)}
-    return dict(corpus.counts), {"labels": corpus.label_hash(), **hashes}
+    return dict(corpus.counts), {"labels": label_hash(corpus.label_names), **hashes}

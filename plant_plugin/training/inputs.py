@@ -17,7 +17,7 @@ from scipy import sparse
 from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, FrozenStates, Places, TokenMarks
-from plant_plugin.data.documents import Corpus, Split, load_corpus, with_sentences
+from plant_plugin.data.documents import Corpus, Split, label_hash, load_corpus, with_sentences
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, build_tokens, encode_cached
 from plant_plugin.data.unicode_forms import alike_line
@@ -152,7 +152,7 @@ def prepare(
             added = replace(training, texts=training.texts[first:], labels=training.labels[first:])
             arrays["train"] = arrays["train"].followed_by(encode(added))
     labels = {split.name: corpus.label_matrix(split) for split in (training, *corpus.splits[1:])}
-    hashes = {"labels": corpus.label_hash(), "vocabulary": tokens.hash()}
+    hashes = {"labels": label_hash(corpus.label_names), "vocabulary": tokens.hash()}
     hashes |= {split.name: split.hash() for split in corpus.splits if len(split)}
     if corpus.train.evidence is not None:
         hashes["evidence"] = hashlib.sha256(json.dumps(corpus.train.evidence).encode()).hexdigest()
