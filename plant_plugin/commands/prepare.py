@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from plant_plugin.commands.annotations import chooses_annotations
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Decorator, all_of, count_line
+from plant_plugin.commands.corpora import DRY_RUN, annif, fasttext, show
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Decorator, all_of
 
 SUBSETS = ("full", "top50", "rare50", "few")
 STYLES = ("caml", "edin", "raw")
-WARNINGS = {
-    "patients_in_two_splits": "patients have admissions in two splits: what was learned of them helps in test",
-    "documents_in_training_and_test": "documents are in training and in test: what was learned of them helps",
-    "split_ids_without_document": "admissions of the split lists have no document here",
-    "mdace_annotations_of_other_code_systems": "annotations of MDACE are of other code systems: left out",
-    "mdace_annotations_of_other_notes": "annotations of MDACE are not of a discharge summary that has codes: left out",
-    "mdace_annotations_of_other_codes": "annotations of MDACE, which was coded anew, are of codes that MIMIC does not "
-    "give the admission: left out",
-    "mdace_annotations_without_a_word": "annotations of MDACE hold no word that the style keeps: left out",
-    "documents_whose_annotations_differ": "documents are annotated differently by several people: choose with "
-    "--annotators union|majority|NAME",
-    "marks_that_begin_or_end_inside_a_word": "marks begin or end inside a word: see that their places count characters",
-    "name_tables_missing": "tables of what codes stand for are missing (D_ICD_*, d_icd_*; CodiEsp: --names): labels "
-    "without names, which planted scores and explanations would read",
-}
 
 
 @click.group()
@@ -42,9 +27,6 @@ def _subsets(context: click.Context, parameter: click.Parameter, value: str) -> 
         if name not in SUBSETS:
             raise click.BadParameter(f"{name!r} is none of {', '.join(SUBSETS)}")
     return tuple(name for name in SUBSETS if name in names)
-
-
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Do all but write, and show the counts.")
 
 
 def _out(text: str = "The folder to write.") -> Decorator:
@@ -168,17 +150,5 @@ def doccano(raw: Path, out: Path, **options: Any) -> None:
     show(prepare_doccano(raw, out, **options), out, options["dry_run"])
 
 
-def show(provenance: Mapping[str, Any], out: Path, dry_run: bool) -> None:
-    """Print the counts of a preparation, what to worry about first; never a text or an id."""
-    counts = {**provenance["counts"]}
-    for name, meaning in WARNINGS.items():
-        number = max([counts.pop(name, 0), *(part.get(name, 0) for part in provenance["sets"].values())])
-        if number:
-            click.echo(f"note: {number:,} {meaning}", err=True)
-    for name, number in counts.items():
-        click.echo(count_line(name, number))
-    for folder, sizes in (provenance["sets"] or {"": {}}).items():
-        click.echo(f"{'would be written' if dry_run else 'written'}: {out / folder}")
-        for name, number in sizes.items():
-            if name not in WARNINGS:
-                click.echo("  " + count_line(name, number))
+prepare.add_command(fasttext)
+prepare.add_command(annif)

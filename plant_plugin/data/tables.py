@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from plant_plugin.data.arrow import arrow_rows
+from plant_plugin.data.foreign_lines import as_text_format, check_columns
 from plant_plugin.data.label_column import LabelColumn, find_separator
 from plant_plugin.data.row_formats import csv_rows, json_values
 from plant_plugin.data.shape import check_shape
@@ -49,7 +50,6 @@ TABLES = ("csv", "jsonl", *ARROW_FORMS)  # formats whose columns have names
 TEXT_FORMS = ("txt", "libmultilabel")  # two names of LibMultiLabel's text format
 FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv", "parquet")  # of new documents
 WIDTHS = (2, 3)  # columns of the text format
-HEADER = {"id", "label", "labels", "text"}  # what a table would call them
 LINES_KEPT = 5  # numbers of bad lines that are shown
 
 AS_UTF8 = "save the file as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
@@ -208,6 +208,7 @@ class Table:
             return self._json_rows(lines)
         if self.form == "lines":
             return _line_rows(lines)
+        lines = as_text_format(lines, self.name)
         if self.form in TEXT_FORMS:
             return self._text_rows(lines)
         return self._guessed_rows(lines)
@@ -292,8 +293,7 @@ def _width(cells: Sequence[str], where: str) -> int:
         fix = "replace every TAB inside a text by a space" if len(cells) > 1 else "separate labels and text by one TAB"
         what = f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {len(cells)}"
         raise DataError(what, where=where, fix=fix)
-    if HEADER.issuperset(name.strip().lower() for name in cells):
-        raise DataError("a header, which would be a document", where=where, fix="take this line out")
+    check_columns(cells, where)
     return len(cells)
 
 

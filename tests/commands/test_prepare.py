@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from plant_plugin.cli import plant
-from plant_plugin.commands.prepare import show
+from plant_plugin.commands.corpora import show
 
 
 def test_subsets_that_are_none_and_codes_of_another_version(tmp_path: Path) -> None:
