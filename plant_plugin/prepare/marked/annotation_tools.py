@@ -15,7 +15,6 @@ from plant_plugin.prepare.marked.codes import Code
 from plant_plugin.prepare.marked.marked import Provenance, found_splits, write_sets
 
 DOCCANO_LABELS = ("label", "labels", "entities", "cats", "annotations")
-DOCCANO_OTHERS = ("relations", "comments", "Comments")
 DOCCANO_FIX = "export as JSONL"
 
 Reader = Callable[[Path, Annotations], Iterator[Annotated]]
@@ -77,8 +76,7 @@ def _doccano(path: Path, annotations: Annotations) -> Iterator[Annotated]:
                 if not isinstance(row, dict) or not isinstance(text, str):
                     fix = 'each line needs a "text" (or "data"): export as JSONL'
                     raise DataError("no text", where=where, fix=fix)
-                for key in DOCCANO_OTHERS:
-                    annotations.not_read(key.lower(), len(listed(row.get(key), where, DOCCANO_FIX)))
+                count_lists(row, DOCCANO_LABELS, annotations)
                 by: dict[str, list[Annotation]] = {}
                 for mark in (mark for key in DOCCANO_LABELS for mark in listed(row.get(key), where, DOCCANO_FIX)):
                     with annotations.tolerated("marks"):
@@ -101,6 +99,13 @@ def _doccano_mark(mark: object, where: str) -> Annotation:
         raise DataError("a label that is not [start, end, label]", where=where, fix=DOCCANO_FIX)
     start, end, label = mark
     return Annotation((Code(label),), where, [(start, end)], region=(start, end))
+
+
+def count_lists(row: Mapping[str, object], read: tuple[str, ...], annotations: Annotations) -> None:
+    """Count what a row lists under other keys than those that are read."""
+    for key, value in row.items():
+        if isinstance(value, list) and key not in read:
+            annotations.not_read(key.lower(), len(value))
 
 
 def listed(value: object, where: str, fix: str) -> list[Any]:

@@ -17,7 +17,9 @@ from plant_plugin.prepare.marked.places import Places
 UNION, MAJORITY = "union", "majority"
 ENDINGS = "txt|text|html?|pdf|docx?|odt|rtf|md|xml|jsonl?|csv|tsv|xlsx?|gz|zip|png|jpe?g|tiff?|gif|wav|mp3|mp4"
 BEGINNING = r"(?:[A-Za-z][A-Za-z0-9+.-]*://|data:[\w/+.-]+[;,]|file:|~?/|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)"
-PATH = re.compile(rf"{BEGINNING}\S*|(?:{BEGINNING}[^\n]{{0,1000}}|[^\s]{{1,1000}})\.(?:{ENDINGS})", re.IGNORECASE)
+PATH = re.compile(
+    rf"(?i){BEGINNING}\S*|(?:{BEGINNING}[^\n]{{0,1000}}|\S{{1,1000}}|(?:[\w()-]+[ /\\]){{1,4}}[\w()-]+)\.(?:{ENDINGS})"
+)
 OTHERWISE = {
     "marks": "; or --repair to find it again nearby by its words, --skip-bad to leave it out",
     "documents": "; or --skip-bad to leave it out",

@@ -138,6 +138,8 @@ def _entities(text: Path, annotations: Annotations) -> list[_Entity]:
                     fix = "see https://brat.nlplab.org/standoff.html; columns are separated by one TAB"
                     raise DataError("this is no mark of brat's standoff format", where=where, fix=fix)
                 bad.discard(line.partition("\t")[0])
+                if form is ENTITY and match["id"] in entities:
+                    raise DataError("two marks have one name", where=where, fix="give each a number of its own")
                 if form is ENTITY:
                     entities[match["id"]] = _Entity(match["type"], spans_of(match["places"]), match["words"], where)
                 elif form is EVENT:

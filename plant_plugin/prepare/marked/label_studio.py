@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plant_plugin.data.text import parsed_json, text_lines
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.marked.annotation_tools import listed, prepare_export
+from plant_plugin.prepare.marked.annotation_tools import count_lists, listed, prepare_export
 from plant_plugin.prepare.marked.annotations import EVERYTHING, Annotated, Annotation, Annotations, Annotator, Choices
 from plant_plugin.prepare.marked.codes import Code
 from plant_plugin.prepare.marked.marked import Provenance
@@ -66,7 +66,7 @@ def _label_studio(
             if not isinstance(task, dict) or not isinstance(task.get("annotations"), list):
                 raise DataError("no annotations", where=where, fix=TASKS_FIX)
             text, beginnings = _text(_object(task.get("data"), where).get(text_key), text_key, where)
-            annotations.not_read("predictions", len(listed(task.get("predictions"), where, TASKS_FIX)))
+            count_lists(task, ("annotations",), annotations)
             by = [_object(annotation, where) for annotation in task["annotations"]]
             done = [annotation for annotation in by if not annotation.get("was_cancelled")]
             annotations.count("annotations_skipped_by_their_annotator", len(by) - len(done))

@@ -59,20 +59,21 @@ class Places:
         moved = (counting.moved(spans) for counting in (*self._countings, *self._surer_countings))
         return next((there for there in moved if there is not None and self.hold(there, words)), None)
 
-    def counted_by_word_ends(self, marks: Sequence[Spans]) -> tuple[list[Spans], bool]:
+    def counted_by_word_ends(self, marks: list[Spans]) -> tuple[list[Spans], bool]:
         """Find how marks without words were counted: so that they hold whole words.
 
         Returns:
             The marks as they were meant, and whether that is in doubt: two ways to count differ, and neither fits.
         """
-        ways = [[counting.moved(spans) or spans for spans in marks] for counting in self._countings]
-        if all(way == marks for way in ways):
-            return list(marks), False
-        fitting = [sum(map(self.whole_words, way)) for way in (list(marks), *ways)]
-        best = fitting.index(max(fitting))
-        if best and fitting[best] == len(marks):
-            return ways[best - 1], False
-        return list(marks), 2 * fitting[0] <= len(marks)
+        if all(map(self.whole_words, marks)):
+            return marks, False
+        countings = (*self._countings, *self._surer_countings)
+        ways = [[counting.moved(spans) or spans for spans in marks] for counting in countings]
+        fitting = [sum(map(self.whole_words, way)) for way in ways]
+        if max(fitting) == len(marks):
+            return ways[fitting.index(len(marks))], False
+        differ = any(way != ways[0] for way in ways[: len(self._countings)])
+        return ways[0], differ and 2 * fitting[0] <= len(marks)
 
     def nearby(self, spans: Spans, words: str) -> Spans | None:
         """Find the words of a mark again, each part for itself; None: they are not near, or twice equally near."""
@@ -110,12 +111,12 @@ class Places:
 
     @cached_property
     def _countings(self) -> list[Counting]:
-        """Ways to count that differ in a text from its characters, the first ones by one thing alone."""
+        """Ways to count that differ only in a few texts; the first is by characters."""
         return list(self._ways((1, 0) if "\r\n" in self.text else (1,), 1))
 
     @cached_property
     def _surer_countings(self) -> list[Counting]:
-        """Ways that nearly every text allows, so that only words can tell."""
+        """Ways that differ in nearly every text, so that a mark has to fit them to make them likely."""
         ways = list(self._ways((1,), 2)) if "\n" in self.text else []
         if not self.text.isascii():
             ways.append(Counting([len(character.encode()) for character in self.text]))
@@ -132,8 +133,6 @@ class Places:
         beyond = (1, 2) if any(character > "\uffff" for character in self.text) else (1,)
         order_marks = (1, 0) if self.text.startswith("\ufeff") else (1,)
         for crlf, wide, order_mark in sorted(product(returns, beyond, order_marks), key=lambda way: way != (1, 1, 1)):
-            if (crlf, wide, order_mark, line_end) == (1, 1, 1, 1):
-                continue
             widths = [wide if character > "\uffff" else 1 for character in self.text]
             for match in re.finditer(r"\r\n|\n", self.text):
                 widths[match.start()] = crlf if len(match[0]) > 1 else line_end

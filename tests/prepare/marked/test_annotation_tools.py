@@ -137,11 +137,11 @@ def test_doccano_as_json(tmp_path: Path) -> None:
 def test_what_doccano_says_besides_is_counted_or_read(tmp_path: Path) -> None:
     by = [{"label": "J45", "start_offset": 6, "end_offset": 12, "user": user} for user in (1, 2)]
     row = {"text": TEXT, "annotations": [*by, {"label": "R50", "user": 2}], "relations": [{"from_id": 1, "to_id": 2}],
-           "Comments": ["see plan", "x"]}  # fmt: skip
+           "Comments": ["see plan", "x"], "spans": [{"start": 1}], "meta": {}, "id": 3}  # fmt: skip
     made = prepare_doccano(jsonl(tmp_path / "x.jsonl", row), tmp_path / "out", choices=Choices(annotators="majority"))
     assert (tmp_path / "out" / "train.txt").read_text().startswith("J45\t")
     assert made["counts"] == {
-        "relations_not_read": 1, "comments_not_read": 2, "documents_of_several_annotators": 1,
+        "relations_not_read": 1, "comments_not_read": 2, "spans_not_read": 1, "documents_of_several_annotators": 1,
         "documents_whose_annotations_differ": 1, "labels_without_majority_left_out": 1,
     }  # fmt: skip
 

@@ -134,7 +134,8 @@ def test_marks_that_were_counted_otherwise() -> None:
     "text",
     ["/data/upload/3/0a1b-case.txt", "https://example.org/a?b=c", "s3://bucket/my case.txt", "../a/b",
      "C:\\notes\\1.txt", "case_1.txt", " /data/a b/c.pdf\n", "file:///a", "notes/1.html", "\\\\server\\share\\1.docx",
-     "/data/local-files/?d=notes/1.txt", "~/a", "data:text/plain;base64,aGVsbG8="],
+     "/data/local-files/?d=notes/1.txt", "~/a", "notes/case 1.txt", "case 1 (2).TXT",
+     "data:text/plain;base64,aGVsbG8="],
 )  # fmt: skip
 def test_a_path_is_no_text(text: str) -> None:
     with pytest.raises(

@@ -96,6 +96,7 @@ def test_line_ends_count_as_brat_counts_them(tmp_path: Path) -> None:
     [
         ("T1\tD 6 12\tasthma\nT2\tD 14 18\tpain of\n", "line 2: the marked text is not what stands there"),
         ("T1\tD 6 99\tasthma\n", "line 1: a span is not inside the text of 56"),
+        ("T1\tD 6 12\tasthma\nT1\tD 50 55\tfever\n", "line 2: two marks have one name"),
         ("T1\tD 5 6\t \n", "line 1: the mark holds no word"),
         ("T1 D 6 12 asthma\n", "line 1: this is no mark of brat's standoff format"),
         (f"T1\tD 6 {'9' * 5000}\tasthma\n", "line 1: this is no mark of brat's standoff format"),

@@ -39,6 +39,9 @@ def test_words_are_where_another_way_of_counting_says(text: str, before: str) ->
         ("😀 fever cough", [[(2, 7)]], ["fever"], False),
         ("fever 😀", [[(0, 5)], [(1, 4)]], ["fever", "eve"], False),
         ("a\r\nb\r\nfever", [[(4, 9)]], ["fever"], False),
+        ("a\nb\nfever", [[(6, 11)]], ["fever"], False),
+        ("é ü fever cough", [[(6, 11)], [(12, 17)]], ["fever", "cough"], False),
+        ("é ü fever cough", [[(6, 9)]], ["ver"], False),
         ("😀 fever cough", [[(2, 7)], [(8, 13)], [(9, 12)]], ["fever", "cough", "oug"], False),  # most are right so
         ("😀 fever cough", [[(4, 6)]], ["ve"], True),
         ("😀 发烧咳嗽", [[(2, 4)]], ["发烧"], False),
