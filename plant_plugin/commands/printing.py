@@ -14,6 +14,8 @@ from typing import IO, TYPE_CHECKING
 import click
 from typing_extensions import override
 
+from plant_plugin.networks.hub import stay_off
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -63,9 +65,7 @@ def _escaped(found: re.Match[str]) -> str:
 def printing() -> Iterator[None]:
     """Let all that is printed in the block pass :class:`Printed`."""
     streams = sys.stdout, sys.stderr
-    for name, stream in zip(("stdout", "stderr"), streams, strict=True):
-        if stream is not None and not isinstance(stream, Printed):
-            setattr(sys, name, Printed(stream))
+    sys.stdout, sys.stderr = (stream and Printed(plain(stream)) for stream in streams)  # type: ignore[assignment]
     try:
         yield
     finally:
@@ -107,5 +107,6 @@ class PrintingCommand(click.Command):
     @override
     def main(self, *arguments: object, **options: object) -> object:  # type: ignore[override]
         """Run as a program."""
+        stay_off()
         with printing():
             return super().main(*arguments, **options)  # type: ignore[call-overload]

@@ -20,6 +20,7 @@ from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.files import write_text
 from plant_plugin.model.folder import read_content, read_labels
+from plant_plugin.networks.hub import quiet
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
@@ -50,6 +51,11 @@ def run(config: Config, *, tests: bool = True) -> Result:
     Returns:
         The content of ``result.json``, or an empty dictionary when there was nothing to test.
     """
+    with quiet(config.silent):
+        return _run(config, tests)
+
+
+def _run(config: Config, tests: bool) -> Result:
     if config.choose:
         if os.environ.get("WORLD_SIZE", "1") != "1":
             fix = f"train with one process first, even for `minutes: 1`, and name the {SETTLED} of its run"
@@ -148,6 +154,11 @@ def _one_process(config: Config, tests: bool) -> Result:
     """Run one of the processes of a run: all use the folder of the first, and only that prints and writes."""
     config = from_first(lambda: config)
     config = replace(config, silent=config.silent or not is_first())
+    with quiet(config.silent):
+        return _recorded(config, tests)
+
+
+def _recorded(config: Config, tests: bool) -> Result:
     record = Run(config.checkpoint_dir, silent=config.silent, tests=tests, writes=is_first())
     record.config_name, record.config_hash, record.changed = config.config_name, config.hash(), config.changed()
     try:

@@ -16,6 +16,7 @@ from torch import nn
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, PlantError, needs_extra
 from plant_plugin.networks.backbone.gguf import language_model
+from plant_plugin.networks.hub import stay_off
 from plant_plugin.networks.options import LoraOptions
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ PACKS_ON_CPU = "support_avx512bf16_for_cpu"  # of bitsandbytes' 4-bit layers
 NAME_ANOTHER = "name an encoder (BERT, RoBERTa, ModernBERT, Longformer) or a decoder (Mistral, Llama, Phi-3, Qwen)"
 ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)
 LORA_ALPHA, LORA_DROPOUT = 32, 0.05  # the paper's: adapters' output is multiplied with alpha / r; of their input
+stay_off()
 _device: ContextVar[torch.device | None] = ContextVar("_device", default=None)
 _in_checkpoint: ContextVar[bool | None] = ContextVar("_in_checkpoint", default=None)
 
