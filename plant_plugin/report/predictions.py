@@ -22,8 +22,8 @@ from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.ranking import blocks, rows_of
+from plant_plugin.report.json_scores import documents_of
 from plant_plugin.report.result import Result, plain, versions
-from plant_plugin.report.score_lines import scored_lines
 
 MATRICES = (".npz", ".npy")
 UNITS = {"probability": 0.5, "logit": 0.0}  # the undecided score of each
@@ -42,8 +42,8 @@ def read_scores(path: Path) -> tuple[Matrix, list[str] | None]:
 def read_score_lines(path: Path) -> tuple[sp.csr_matrix, list[str]]:
     """Read ``label:score`` pairs separated by white space, one document a line; an empty line has no scores.
 
-    A label may hold colons: the last one separates. Other forms are those of :mod:`.score_lines`. The file may be a
-    ``.gz`` or ``.xz``.
+    A label may hold colons: the last one separates. Other forms are those of :mod:`.score_lines` and
+    :mod:`.json_scores`. The file may be a ``.gz`` or ``.xz``.
 
     Returns:
         Scores (N, columns), and the label of each column, in order of first occurrence.
@@ -55,7 +55,7 @@ def read_score_lines(path: Path) -> tuple[sp.csr_matrix, list[str]]:
     places: dict[str, int] = {}
     columns, values, offsets = array("q"), array("f"), array("q", [0])
     with text_lines(path, newline=None) as stream:
-        for number, pairs in scored_lines(stream, path):
+        for number, pairs in documents_of(stream, path):
             places_of_line = [places.setdefault(name, len(places)) for name, _ in pairs]
             scores, problem = array("f"), ""
             with contextlib.suppress(ValueError):

@@ -17,7 +17,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import Counts
 from plant_plugin.prepare.xmc.shapes import TEST_FILTER, Document, Files, Folder, Shape, names_of
 
-ENDINGS = {"train": "_trsplit.txt", "test": "_tstsplit.txt"}  # lower case
+ENDINGS = {"train": "trsplit.txt", "test": "tstsplit.txt"}  # lower case
 COMPRESSED = (".gz", ".xz")
 
 
