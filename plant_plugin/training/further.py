@@ -43,7 +43,7 @@ from plant_plugin.model.manifest import MODEL, verify
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.prepare.marked.marked import Marked, write_sets
-from plant_plugin.report.logs import logged_config
+from plant_plugin.report.logs import logged_config, write_log_config
 from plant_plugin.report.record import FIRST_PASS, FURTHER, Further, read_further
 from plant_plugin.training.inputs import Encoded
 
@@ -108,7 +108,9 @@ def further(
         files = _written(run_folder / DOCUMENTS, sets, {*read_labels(folder)[0]}, config, before)
     reads = len(new_rows) + waiting > len(old_rows) - waiting or "stage2.epochs" in flags
     write_json(run_folder / FURTHER, {"folder": str(folder), "new": len(new_rows), "waiting": waiting, "reads": reads})
-    return dataclasses.replace(load_config(None, {**keys, **flags, **files}), checkpoint_dir=run_folder)
+    settled = dataclasses.replace(load_config(None, {**keys, **flags, **files}), checkpoint_dir=run_folder)
+    write_log_config(settled.log_path, settled.as_dict())  # a run that is stopped needs it to resume
+    return settled
 
 
 def _keys_of(folder: Path, trust_code: bool, say: Say) -> Keys:

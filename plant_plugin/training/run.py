@@ -16,9 +16,10 @@ import lightning as L
 from plant_plugin.config import Config, registry
 from plant_plugin.config.rules import is_ours
 from plant_plugin.config.values import Keys
+from plant_plugin.data.label_names import names_source
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
-from plant_plugin.files import write_text
+from plant_plugin.files import sha256, write_text
 from plant_plugin.model.folder import read_content, read_labels
 from plant_plugin.networks.hub import quiet
 from plant_plugin.relevance.planted_scores import read_weights
@@ -146,7 +147,9 @@ def read_documents(config: Config, run: Run) -> Encoded:
     """
     before = run.further if few_are_new(run.further) else None
     documents = prepare(config, run, None if before is None else load_tokens(folder_before(before, config)))
-    resume.same_data(run, documents.hashes)
+    names = Path(names_source(config) or "")
+    of_names = {"names of labels": sha256(names)} if names.is_file() else {}
+    resume.same_data(run, documents.hashes | of_names)
     return documents
 
 

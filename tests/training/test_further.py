@@ -240,7 +240,6 @@ def test_files_of_another_reader_are_read_by_it(tmp_path: Path) -> None:
 def test_a_stopped_run_goes_on_with_its_own_documents(old: Config, new: Path, tmp_path: Path) -> None:
     folder = Path(str(old.checkpoint_dir))
     first = further(folder, new, {"result_dir": str(tmp_path / "more")})
-    write_log_config(first.log_path, first.as_dict())
     before = (first.checkpoint_dir / "documents" / "train.txt").read_bytes()
     new.write_text("NEWER a text that came since\n")
     again = further(folder, new, {"resume": str(first.checkpoint_dir)})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import yaml
 
@@ -19,6 +21,7 @@ from plant_plugin.config.rules import is_ours, is_plant_over_words
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
+from plant_plugin.report.progress import said_to_go_on
 from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.training.choose.decisions import BEFORE_LAAT, FOR_WORDS, OURS_ONLY, SIZES, Decision, Facts, decide
 from plant_plugin.training.choose.facts import beside, look
@@ -46,8 +49,10 @@ def settle(config: Config) -> Config:
     user_values = config.unchecked | beside(str(config.training_file)) | config.unchecked
     user_values = {key: value for key, value in user_values.items() if key not in ("choose", "minutes", "resume")}
     keys = set(_dotted(user_values))
-    facts = look(replace(config, val_file=user_values.get("val_file")), keys, network=_is_open(user_values))
-    decisions = decide(facts)
+    say = partial(print, file=sys.stderr, flush=True)
+    with contextlib.nullcontext() if config.silent else said_to_go_on("choosing by the data", say):
+        facts = look(replace(config, val_file=user_values.get("val_file")), keys, network=_is_open(user_values))
+        decisions = decide(facts)
     if not is_plant_over_words(config):
         decisions = [_sizes(decision, config) for decision in decisions]
     if any("model_name" in decision.keys for decision in decisions):  # in the place of plant.yml's
@@ -61,7 +66,7 @@ def settle(config: Config) -> Config:
         settled = _checked(_filled(user_values, decisions), config)
     lines = explained(facts, decisions)
     if not config.silent:
-        print("\n".join(lines), file=sys.stderr, flush=True)
+        say("\n".join(lines))
     comment = "".join(f"# {line}".rstrip() + "\n" for line in ("libmultilabel --config FILE", "", *lines))
     content = yaml.safe_dump(_filled(user_values, decisions), sort_keys=False, allow_unicode=True, width=1000)
     return replace(settled, settled=f"{comment}\n{content}")
