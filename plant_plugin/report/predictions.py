@@ -25,6 +25,7 @@ from plant_plugin.evaluation.ranking import blocks, rows_of
 from plant_plugin.report.json_scores import documents_of
 from plant_plugin.report.result import Result, plain, versions
 
+AS_IN_TRUTH = "--label-file and scores have to name labels as the truth does"
 MATRICES = (".npz", ".npy")
 UNITS = {"probability": 0.5, "logit": 0.0}  # the undecided score of each
 Matrix = sp.csr_matrix | npt.NDArray[np.float32]
@@ -120,7 +121,7 @@ def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *,
         where: The file, for errors.
 
     Raises:
-        DataError: The matrix has another number of columns than there are names.
+        DataError: The matrix has another number of columns than there are names, or none of these is in the label set.
     """
     if scores.shape[1] != len(names):
         what = f"the scores have {scores.shape[1]} columns, and there are {len(names)} labels"
@@ -134,6 +135,8 @@ def score_matrix(scores: Matrix, names: Sequence[str], labels: Sequence[str], *,
     place = {name: column for column, name in enumerate(labels)}
     columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)[scores.indices]
     known = columns >= 0
+    if known.size and not known.any():
+        raise DataError("no label of the scores is in the label set", where=where, fix=AS_IN_TRUTH)
     indptr = np.concatenate([[0], np.cumsum(known)])[scores.indptr]
     matrix = sp.csr_matrix((scores.data[known], columns[known], indptr), shape=(scores.shape[0], len(labels)))
     matrix.sort_indices()
@@ -175,7 +178,8 @@ def evaluate_predictions(
         What of a result the scores tell, and what each document contributes.
 
     Raises:
-        DataError: Another number of documents in truth than in scores, or none.
+        DataError: Another number of documents in truth than in scores, or none; or all true labels are outside the
+            label set.
         ConfigError: A threshold of an unknown name.
     """
     if scores.shape[0] != truth.shape[0]:
@@ -185,6 +189,8 @@ def evaluate_predictions(
             fix="both need a line for each document in the same order, an empty one where nothing was predicted (so a "
             "blank line at the end is one more); programs that drop documents without labels must keep them",
         )
+    if not truth.nnz and outside is not None and outside.any():
+        raise DataError("no label of the truth is in the label set", where=where, fix=AS_IN_TRUTH)
     notes: list[str] = []
     lowest, highest, without = _range(scores)
     if without:

@@ -137,6 +137,18 @@ def test_columns_of_a_matrix() -> None:
     assert labels_of_scores(2, None, ["b", "a"], {"c"}, None, where="x") == (["b", "a"], ["a", "b"], None)
 
 
+def test_labels_by_other_names_than_the_truth_has(tmp_path: Path) -> None:
+    (tmp_path / "scores.txt").write_text("0:0.9\n1:0.8\n")
+    (tmp_path / "table.tsv").write_text("0\tsepsis\n1\tasthma\n2\tfever\n")
+    outcome = evaluate(tmp_path, tmp_path / "scores.txt", "--label-file", str(tmp_path / "table.tsv"))
+    assert outcome.exit_code == 2
+    assert "no label of the truth is in the label set" in outcome.output
+    (tmp_path / "scores.txt").write_text("a:0.9\nb:0.8\n")
+    outcome = evaluate(tmp_path, tmp_path / "scores.txt", "--label-file", str(tmp_path / "labels.txt"))
+    assert outcome.exit_code == 2
+    assert "no label of the scores is in the label set" in outcome.output
+
+
 def test_label_files(tmp_path: Path) -> None:
     path = tmp_path / "labels.txt"
     path.write_text("0\tfirst name\n1\tsecond\n\n")
