@@ -9,12 +9,9 @@ import contextlib
 import csv
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from plant_plugin.files import append, atomic_write, flush
-
-if TYPE_CHECKING:
-    from lightning.pytorch.loggers import Logger
 
 FILE = "metrics.csv"
 STAGES = ("stage1", "stage2", "test")  # in the order of a run
@@ -27,6 +24,19 @@ class Place(NamedTuple):
     epoch: int  # counted from 1; 0 for the test
     step: int  # optimiser steps of the stage so far
     split: str  # `train`, `val` or `test`; others are of an experiment
+
+
+class Logger(Protocol):
+    """A logger of Lightning, which a trained model does not need."""
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        """Take numbers of a step."""
+
+    def save(self) -> None:
+        """Write what was taken."""
+
+    def finalize(self, status: str) -> None:
+        """Close."""
 
 
 class MetricLog:

@@ -214,7 +214,7 @@ def test_language_models_are_made_once_for_the_directions_that_are_read(
     Path("lm").mkdir()
     Path("lm/forward.safetensors").touch()
     made: list[str] = []
-    monkeypatch.setattr(runner, "pretrain", lambda config: made.append(config.network_config["directions"]))
+    monkeypatch.setattr(runner, "pretrain", lambda config, _: made.append(config.network_config["directions"]))
     (planned,), _ = plan("main", "tiny", [1], variants=["plant"])
     runner.language_model(planned)
     planned.flags["network_config.directions"] = "both"
