@@ -21,6 +21,7 @@ HEADER = re.compile(r"\s*(\d+)[ \t]+(\d+)\s*", re.ASCII)
 WITH_TABS = re.compile(r"\S+ [-+.\deE]+(\t\S+ [-+.\deE]+)*\s*", re.ASCII)
 BY_NUMBER = "labels of the scores are taken for numbers, from 0, of lines of the label file"
 BY_NAME = "labels of the scores are taken for names, though they could be lines of the label file: --scores-by number"
+SORTED = "columns of the scores are taken for the labels in their order as texts; --label-file names another"
 BY_COLUMN = "columns of the scores are taken for the labels of their numbers, from 0"
 
 Line = tuple[int, list[tuple[str, str]]]  # its number in the file, from 1; labels with scores
@@ -39,7 +40,7 @@ def scored_lines(lines: Iterator[str], path: Path) -> Iterator[Line]:
         if tabs is None and line.strip():
             tabs = bool(WITH_TABS.fullmatch(line))
         documents += 1
-        pairs = _pairs(line, tabs=bool(tabs))
+        pairs = _pairs(line, bool(tabs))
         if header and any(not NUMBER.fullmatch(label) or int(label) >= int(header[2]) for label, _ in pairs):
             what = f"something that is no number of one of {header[2]} labels, which the first line says there are"
             raise DataError(what, where=f"{path}, line {number}", fix="take the file as it was written")
@@ -49,7 +50,7 @@ def scored_lines(lines: Iterator[str], path: Path) -> Iterator[Line]:
         raise DataError(what, where=str(path), fix="the file is cut off; write it again")
 
 
-def _pairs(line: str, *, tabs: bool) -> list[tuple[str, str]]:
+def _pairs(line: str, tabs: bool) -> list[tuple[str, str]]:
     """Return what stands before and after what separates a label from its score: the last colon, or a space."""
     cells = line.strip("\r\n\t ").split("\t") if tabs else line.split()
     parts = (cell.rpartition(" " if tabs else ":") for cell in cells if cell)
@@ -150,7 +151,7 @@ def named_labels(
 
 def check_columns(columns: Sequence[str]) -> None:
     """Raise a ``DataError`` where a label has no name or the name of another: what their numbers mean is lost."""
-    seen: set[str] = set()
+    seen = set[str]()
     for number, name in enumerate(columns, 1):
         if not name or name in seen:
             what = "an empty line" if not name else "a label that another line has too"
@@ -171,7 +172,7 @@ def matrix_labels(width: int, labels: Sequence[str], *, where: str) -> tuple[lis
         DataError: The labels are the numbers of the columns, and sorted as texts they are in another order.
     """
     if not labels or not all(map(NUMBER.fullmatch, labels)) or max(map(int, labels)) >= width:
-        return list(labels), None
+        return list(labels), SORTED
     numbers = [str(column) for column in range(width)]
     if len(labels) == width and list(labels) != numbers:
         what = "columns may be in the order of their numbers (0, 1, 2, …, 10) or of their names (0, 1, 10, …, 2)"

@@ -129,7 +129,10 @@ def test_names_or_numbers() -> None:
 
 
 def test_columns_of_a_matrix() -> None:
-    assert matrix_labels(2, ["a", "b"], where="x") == (["a", "b"], None)
+    assert matrix_labels(2, ["a", "b"], where="x") == (
+        ["a", "b"],
+        "columns of the scores are taken for the labels in their order as texts; --label-file names another",
+    )
     assert matrix_labels(2, ["0", "1"], where="x") == (["0", "1"], None)
     assert matrix_labels(3, ["0", "2"], where="x")[0] == ["0", "1", "2"]
     with pytest.raises(DataError, match="order of their numbers"):
