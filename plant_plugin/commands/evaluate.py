@@ -15,7 +15,7 @@ from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.files import write_text
 
 PROPENSITY = (OPTIONS["propensity_a"].default, OPTIONS["propensity_b"].default)
-ENDINGS = (".md", ".json", ".html")
+ENDINGS = (".md", ".json", ".html", ".csv", ".tex")
 
 
 @click.command()

@@ -135,7 +135,8 @@ class PerDocument:
         thresholds = arrays.array("thresholds", TEXTS, (None,))
         first, second = arrays.array("propensity", "f", (2,)).tolist()
         added = arrays.array("added", TEXTS, (None,)) if "added" in arrays else ()
-        counts = arrays.array("train_counts", WHOLE, (len(labels),), low=0) if "train_counts" in arrays else None
+        has_counts = "train_counts" in arrays or "num_train" in arrays  # both, or the file lost one
+        counts = arrays.array("train_counts", WHOLE, (len(labels),), low=0) if has_counts else None
         return cls(
             labels,
             truth=pairs("truth"),
@@ -143,7 +144,7 @@ class PerDocument:
             predicted={str(name): pairs(f"predicted{number}") for number, name in enumerate(thresholds)},
             average_precision=precision("average_precision"),
             train_counts=None if counts is None else counts.astype(np.int64),
-            num_train=arrays.whole("num_train", high=2**53) if "num_train" in arrays else None,
+            num_train=arrays.whole("num_train", high=2**53) if has_counts else None,
             propensity=(first, second),
             gold_precision=precision("gold_precision"),
             added={str(name): arrays.array(f"added{number}", "f", (documents, 2)) for number, name in enumerate(added)},

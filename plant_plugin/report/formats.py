@@ -1,4 +1,4 @@
-"""A comparison as Markdown, JSON or one self-contained HTML page."""
+"""A comparison as Markdown, JSON, CSV, LaTeX or one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from plant_plugin.report.published import Published
 
 Bold = tuple[str, str]  # before and after a bold number
 MARKDOWN_BOLD, HTML_BOLD = ("**", "**"), ("<b>", "</b>")
+LATEX = str.maketrans(
+    {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "†": r"$^\dagger$", "–": "--",
+     UP: r"$\blacktriangle$", DOWN: r"$\blacktriangledown$"}
+)  # fmt: skip
 GAINS = ("system", "metric", "gain", "95 % interval", "p, randomisation", "p, Wilcoxon", "p, 10 folds")
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -154,4 +158,22 @@ def _html_table(columns: Sequence[str], body: Sequence[Sequence[str]]) -> str:
         return f'<div class="wide">{frame.to_html(index=False, escape=False, border=0)}</div>'
 
 
-FORMATS: dict[str, Callable[[Table], str]] = {".md": markdown, ".json": as_json, ".html": page}
+def as_csv(table: Table) -> str:
+    """Write the rows as a spreadsheet reads them, means and deviations as one text."""
+    import pandas as pd
+
+    return pd.DataFrame(rows(table, ("", "")), columns=header(table)).to_csv(index=False)
+
+
+def latex(table: Table) -> str:
+    """Write the rows as a LaTeX table, for ``booktabs``, the best numbers bold."""
+    import pandas as pd
+
+    cells = [[cell.translate(LATEX) for cell in row] for row in rows(table, (r"\textbf{", "}"))]
+    names = [name.translate(LATEX) for name in header(table)]
+    return pd.DataFrame(cells, columns=names).to_latex(index=False, column_format="l" + "r" * (len(names) - 1))
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {
+    ".md": markdown, ".json": as_json, ".html": page, ".csv": as_csv, ".tex": latex,
+}  # fmt: skip
