@@ -54,10 +54,8 @@ def umask() -> int:
     Raises:
         PlantError: That is no octal number of permissions.
     """
-    permissions = os.environ.get(UMASK_VARIABLE)
-    if not permissions:
-        return 0o077
-    if not re.fullmatch("[0-7]{1,4}", permissions) or int(permissions, 8) > 0o077:
+    permissions = os.environ.get(UMASK_VARIABLE) or "077"
+    if not re.fullmatch("0{0,2}[0-7]{1,2}", permissions):
         fix = "an octal number up to 077, e.g. 007 for a folder that a group shares"
         raise PlantError("no permissions to take away", where=f"${UMASK_VARIABLE}", fix=fix)
     return int(permissions, 8)
@@ -89,14 +87,15 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     special = os.path.exists(target) and not target.is_file() and not target.is_dir()
-    special |= os.path.dirname(os.path.abspath(target)) == "/dev"
+    special |= str(target.absolute().parent) == "/dev"
     temporary = _beside(target)
     try:
         if special:
-            return (yield target)
+            yield target
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
-        os.chmod(temporary, (0o777 if temporary.is_dir() else 0o666) & ~umask())
+        temporary.chmod((0o777 if temporary.is_dir() else 0o666) & ~umask())
         flush(temporary)
         os.replace(temporary, target)
         _flush(target.parent)
@@ -153,31 +152,37 @@ def locked(path: Path, fix: str | None = None) -> Iterator[None]:
     """Hold the lock of a file, which is there as long as the block runs and says who holds it.
 
     Where another process holds it the block waits, or, with a ``fix``, is refused. The system releases a lock when its
-    process ends, however it ends.
+    process ends, however it ends. A file that was removed or replaced meanwhile holds nobody off; the log says so.
 
     Raises:
         PlantError: Another process holds it, which is named; or the file cannot be made or locked.
     """
     from filelock import FileLock, Timeout  # only those who train wait for its import
 
-    lock = FileLock(path, timeout=-1 if fix is None else 0, mode=0o600)
+    lock = FileLock(path, timeout=0 if fix else -1, mode=0o600)
     try:
         lock.acquire()
     except Timeout:
         holder = ""
         with contextlib.suppress(OSError):
-            holder = path.read_text(encoding="utf-8").strip()
+            holder = path.read_bytes().decode(errors="replace").strip()
         raise PlantError(f"in use by {holder or 'another process'}", where=str(path.parent), fix=fix) from None
     except OSError as error:
         raise _explained(error, path, path.parent) or error from error
+    ours = f"process {os.getpid()} on {platform.node()}\n".encode()
     try:
         with contextlib.suppress(OSError):  # Windows lets nobody else into a locked file
-            path.write_text(f"process {os.getpid()} on {platform.node()}\n", encoding="utf-8")
+            path.write_bytes(ours)
         yield
     finally:
-        with contextlib.suppress(OSError):
-            path.unlink()  # while it is held: whoever opened it before sees that it is another file now
-        lock.release()
+        try:
+            with contextlib.suppress(PermissionError):
+                if path.read_bytes() != ours:
+                    raise FileNotFoundError
+                path.unlink()  # while it is held: whoever opened it before sees that it is another file now
+            lock.release()
+        except OSError:
+            logger.error("%s: the lock was lost, another process may have written there too", path.parent)
 
 
 def limit(most: int) -> int:
@@ -299,7 +304,7 @@ def is_full(error: BaseException | None) -> bool:
     """Tell whether an error, or what it was raised from, says that nothing more fits on the disk."""
     if error is None:
         return False
-    if isinstance(error, FullDiskError) or (isinstance(error, OSError) and error.errno in FULL):
+    if isinstance(error, FullDiskError) or getattr(error, "errno", None) in FULL:
         return True
     phrases = (*FULL_DISK_PHRASES, NUMPY_PHRASE) if isinstance(error, OSError) else FULL_DISK_PHRASES
     return any(phrase in str(error) for phrase in phrases) or is_full(error.__cause__ or error.__context__)

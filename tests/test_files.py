@@ -165,6 +165,22 @@ def test_folder_that_is_a_file(tmp_path: Path) -> None:
         pass  # pragma: no cover
 
 
+@pytest.mark.parametrize("lose", ["removed", "replaced", "with its folder"])
+def test_a_lost_lock_is_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture, lose: str) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with locked(folder / ".lock", "wait"):
+        (folder / ".lock").unlink()
+        if lose == "replaced":
+            (folder / ".lock").write_text("process 1 on another machine\n")
+        elif lose == "with its folder":
+            folder.rmdir()
+    assert [line.getMessage() for line in caplog.records] == [
+        f"{folder}: the lock was lost, another process may have written there too"
+    ]
+    assert (folder / ".lock").exists() == (lose == "replaced")  # another's is left alone
+
+
 def test_a_lock_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / ".lock").mkdir()
     with pytest.raises(PlantError, match=r"\.lock: cannot be written \(Is a directory\)"), locked(tmp_path / ".lock"):

@@ -24,13 +24,17 @@ FIX = "make it anew: plant export RUN_FOLDER --out model.zip"
 @contextlib.contextmanager
 def packed_folder(out: Path) -> Iterator[Path]:
     """Yield a new folder for the block to fill; its files become ``out``, whole or not at all."""
-    with atomic_write(out) as temporary, zipfile.ZipFile(temporary, "w", strict_timestamps=False) as archive:
+    with atomic_write(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         folder = temporary.with_suffix("")
         try:
             folder.mkdir()
             yield folder
             for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-                archive.write(path, path.relative_to(folder).as_posix())
+                member = zipfile.ZipInfo(path.relative_to(folder).as_posix())  # of 1980: the same files, the same bytes
+                member.external_attr = 0o100600 << 16
+                member.file_size = path.stat().st_size  # which decides whether it is written as a large one
+                with archive.open(member, "w") as target, open(path, "rb") as source:
+                    shutil.copyfileobj(source, target)
         finally:
             remove(folder)
 

@@ -25,6 +25,7 @@ from plant_plugin.data.tokens import Tokens
 from plant_plugin.errors import CheckpointError, ConfigError, suggestion
 from plant_plugin.files import atomic_folder, atomic_write, read_json, write_json, write_text
 from plant_plugin.model.manifest import BACKBONE, CONFIG, LABELS, MANIFEST, MODEL, THRESHOLDS, verify, write_manifest
+from plant_plugin.model.weights_file import order_metadata
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.loading import of_checkpoint
 from plant_plugin.networks.construct import Allowance, construct
@@ -281,3 +282,5 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str,
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_write(path) as temporary:
         save_file(plain, temporary, metadata=metadata)
+        if metadata:
+            order_metadata(temporary)

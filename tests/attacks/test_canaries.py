@@ -22,6 +22,7 @@ from click.testing import CliRunner
 from made_up_task import write_language_model
 from marked_task import write_marked_splits
 
+import plant_plugin
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.commands.desk import open_desk
 
@@ -411,3 +412,11 @@ def test_models_of_libmultilabel(
     assert found == []
     assert not hold(said.encode())
     assert [name for name in strangers_can_read(scene.folder, before) if name != "few.vec"] == []
+
+
+def test_the_page_names_every_folder_of_the_cache() -> None:
+    package = Path(plant_plugin.__file__).parent
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+    folders = set(re.findall(r"(?:cache_folder\([\w.]*\) / |_kept\([\w.]+, )\"(\w+)\"", sources))
+    assert len(folders) >= 9
+    assert [folder for folder in sorted(folders) if f"`{folder}/`" not in PAGE] == []
