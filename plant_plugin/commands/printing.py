@@ -65,7 +65,7 @@ def _escaped(found: re.Match[str]) -> str:
 def printing() -> Iterator[None]:
     """Let all that is printed in the block pass :class:`Printed`."""
     streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (stream and Printed(plain(stream)) for stream in streams)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = (stream and Printed(plain(stream)) for stream in streams)
     try:
         yield
     finally:

@@ -29,6 +29,7 @@ from plant_plugin.model.weights_file import order_metadata
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.loading import of_checkpoint
 from plant_plugin.networks.construct import Allowance, construct
+from plant_plugin.networks.fetching import nothing_fetched
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
@@ -226,7 +227,7 @@ def read_network(folder: Path, content: Content, num_labels: int, lm_weight: str
     holds_all = base is None and ":" not in name
     whole = (folder / MODEL).stat().st_size * ROOM + LEAST if holds_all else free_and_total_memory()[1]
     try:
-        with Allowance(whole), of_checkpoint(has_weights=base is None):
+        with Allowance(whole), of_checkpoint(has_weights=base is None), nothing_fetched(lm_weight is None):
             network = construct(name, num_labels, None if vectors is None else torch.zeros(*vectors), options)
     except ConfigError as error:
         raise CheckpointError(error.what, where=f"{path}: {error.where}", fix=error.fix) from error

@@ -111,6 +111,10 @@ def code_elsewhere(folder: Path) -> None:
     configure(folder, base="0" * 64, network_config=options)
 
 
+def language_model_of_a_hub(folder: Path) -> None:
+    configure(folder, word_vectors=None, base="0" * 64, network_config={"lm_weight": "stranger/model"})
+
+
 def kernel_from_the_hub(folder: Path) -> None:
     language_model(folder)
     (folder / "backbone" / "config.json").write_text(json.dumps({**LANGUAGE_MODEL, "attn_implementation": "a/canary"}))
@@ -158,8 +162,8 @@ def first_pass_with_code(folder: Path) -> None:
 
 ATTACKS = (
     own_network, network_of_another_package, trusted, trusted_in_other_words, code_without_trust,
-    code_of_a_type_of_its_own, adapters_over_code, code_elsewhere, kernel_from_the_hub, tokenizer_with_code,
-    pickled_weights, pickled_language_model, pickled_arrays, pickles_beside, first_pass_with_code,
+    code_of_a_type_of_its_own, adapters_over_code, code_elsewhere, language_model_of_a_hub, kernel_from_the_hub,
+    tokenizer_with_code, pickled_weights, pickled_language_model, pickled_arrays, pickles_beside, first_pass_with_code,
 )  # fmt: skip
 HARMLESS = (pickles_beside, first_pass_with_code)  # what most commands do not read
 SAMPLE = {("predict", attack) for attack in ATTACKS} | {
@@ -208,6 +212,24 @@ def test_the_file_and_the_key_are_named_with_what_would_run_it(stranger: Path) -
     assert "config.json: model_name: imports and runs 'canary'" in error
     assert "--trust-code" in error
     shutil.rmtree(stranger)
+
+
+def test_a_name_on_a_hub_that_only_the_folder_gives_is_not_fetched(
+    stranger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub.constants
+
+    asked_for: list[object] = []
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("socket.getaddrinfo", lambda *address, **options: asked_for.append(address) or [])
+    language_model_of_a_hub(stranger)
+    write_manifest(stranger)
+    ended = asked(COMMANDS["predict"](stranger))
+    assert ended.refused
+    assert asked_for == []
+    assert "'stranger/model' is not on this machine, and nothing is fetched" in ended.error
+    assert "hf download" in ended.error
 
 
 @pytest.mark.parametrize("command", ["predict", "strip"])

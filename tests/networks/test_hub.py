@@ -16,7 +16,9 @@ from plant_plugin.networks.hub import LOUD, OFF, SILENT, quiet, stay_off
 HOSTILE_PACKAGE = "raise SystemExit('code of a hub ran')"
 
 
-def test_compiled_code_of_a_hub_cannot_be_imported() -> None:
+def test_compiled_code_of_a_hub_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kernels", None)  # what is there already stays: here a folder of tests
+    monkeypatch.delitem(sys.modules, "kernels")
     stay_off()
     with pytest.raises(ImportError):
         importlib.import_module("kernels")

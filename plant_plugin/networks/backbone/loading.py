@@ -16,6 +16,7 @@ from torch import nn
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError, PlantError, needs_extra
 from plant_plugin.networks.backbone.gguf import language_model
+from plant_plugin.networks.fetching import stays_here
 from plant_plugin.networks.hub import stay_off
 from plant_plugin.networks.options import LoraOptions
 
@@ -42,7 +43,9 @@ def read_config(lm_weight: str) -> PretrainedConfig:
 
     name = language_model(lm_weight)
     with _errors_named(lm_weight):
-        config: PretrainedConfig = AutoConfig.from_pretrained(name, trust_remote_code=False)
+        config: PretrainedConfig = AutoConfig.from_pretrained(
+            name, trust_remote_code=False, local_files_only=stays_here()
+        )
     kernels = [part for part in (config, config.get_text_config()) if "/" in str(getattr(part, HUB_KERNEL, None))]
     if kernels:  # compiled code that transformers would download and run
         what, where = "it names a kernel on the hub, which is code", f"{lm_weight}: attn_implementation"
@@ -85,6 +88,7 @@ def load_language_model(
             model: nn.Module = AutoModel.from_config(config, dtype=width, **options)
         else:
             name = language_model(lm_weight)
+            options["local_files_only"] = stays_here()
             model = AutoModel.from_pretrained(name, config=config, dtype=width, **options)
     if model.main_input_name != "input_ids":
         what = f"{lm_weight!r} reads {model.main_input_name}, not text"
@@ -144,6 +148,9 @@ def _errors_named(lm_weight: str) -> Iterator[None]:
             "give a preset (`plant list backbones`), the name of a model on the hub that this machine can download, a "
             "GGUF file, or a folder with config.json and weights; none with code of its own is run"
         )
+        if stays_here() and not os.path.exists(lm_weight):
+            what = f"{lm_weight!r} is not on this machine, and nothing is fetched that only a model's folder names"
+            fix = "if you trust that name: `hf download NAME`, then do it again"
         raise ConfigError(what, where="network_config: lm_weight", fix=fix) from error
 
 
