@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.app import create_app
-from plant_plugin.serving.desk import people, web
+from plant_plugin.serving.desk import people, store, web
 from plant_plugin.serving.desk.figures import figures
 from plant_plugin.serving.desk.store import Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, LEAST, MOST, model_hash, suggest
@@ -293,6 +293,21 @@ def test_an_address_that_guesses_tokens_has_to_wait(app: Any, desk: Desk) -> Non
     assert 0 < int(answers[-1].headers["retry-after"]) <= 61
     assert client.post("/desk/sign-in", json={"token": token}).status_code == 429
     assert Sitter(app, token, "other").csrf
+
+
+def test_after_the_loan_the_page_says_who_has_the_document(
+    sitter: Sitter, app: Any, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LEASE", -1.0)
+    document = sitter.post("next", order="sent")["document"]["id"]
+    monkeypatch.undo()
+    assert Sitter(app, desk.people.add("berta")).post("next", order="sent")["document"]["id"] == document
+    before = content(desk)
+    for path in ("decide", "finish", "undo"):
+        body = {**BODIES[f"/desk/{path}"], "document": document}
+        assert "berta has it now" in sitter.post(path, 409, **body)["detail"]
+    assert content(desk) == before
+    assert sitter.post("next", order="sent")["document"]["id"] != document
 
 
 def test_another_sites_page_changes_nothing(sitter: Sitter, app: Any, desk: Desk) -> None:
