@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plant_plugin.data.arrow_sizes import check_sizes, rows_of
 from plant_plugin.errors import DataError, needs_extra
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def arrow_rows(
         number = 0
         for batch in _batches(file, check, columns):
             names = _class_names(batch.schema, labels)
-            for cells in batch.to_pylist():
+            for cells in rows_of(batch):
                 number += 1
                 yield file, number, _named(cells, labels, names)
 
@@ -93,9 +94,10 @@ def _batches(file: Path, check: Check, columns: Sequence[str | None]) -> Iterato
     try:
         with pyarrow.memory_map(str(file)) as source:
             if kind == "Parquet":
-                opened = parquet.ParquetFile(source)
-                names = opened.schema_arrow.names
+                names = parquet.ParquetFile(source).schema_arrow.names
                 check(names, str(file))
+                opened = parquet.ParquetFile(source, read_dictionary=[str(columns[0])])
+                check_sizes(opened.metadata, columns, str(file))
                 yield from opened.iter_batches(BATCH_ROWS, columns=[name for name in columns if name in names])
                 return
             try:  # a stream, which is what `datasets` saves, or a file

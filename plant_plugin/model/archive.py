@@ -18,6 +18,7 @@ from plant_plugin.files import atomic_folder, atomic_write, cache_folder, remove
 from plant_plugin.model.manifest import CARD, MANIFEST, belongs
 
 ARCHIVE = ".zip"
+LONGEST_NAME = 100  # characters of a file of a model
 FIX = "make it anew: plant export RUN_FOLDER --out model.zip"
 
 
@@ -50,7 +51,9 @@ def model_folder(model: Path) -> Path:
     """
     if model.suffix != ARCHIVE or not model.is_file():
         return model
-    folder = cache_folder() / "models" / sha256(model) / model.stem
+    # A name of dots would lead out of the folder, and one as long as names may be would leave no room for a part of it.
+    name = model.stem.strip(".")[:LONGEST_NAME] or "model"
+    folder = cache_folder() / "models" / sha256(model) / name
     try:
         with zipfile.ZipFile(model) as archive:
             # who cleans a cache may have taken some of it away
@@ -67,7 +70,8 @@ def _unpack(archive: zipfile.ZipFile, model: Path, folder: Path) -> None:
     taken = {name.casefold() for name in names}
     above = {str(parent).casefold() for name in names for parent in PurePosixPath(name).parents}
     for member in members:
-        if member.filename not in (MANIFEST, CARD) and not belongs(member.filename):
+        longest = max(map(len, member.filename.split("/")))
+        if longest > LONGEST_NAME or (member.filename not in (MANIFEST, CARD) and not belongs(member.filename)):
             raise CheckpointError(f"it holds {member.filename[:80]!r}, no file of a model", where=str(model), fix=FIX)
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise CheckpointError("it is compressed or encrypted", where=str(model), fix=FIX)
