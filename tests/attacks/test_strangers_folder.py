@@ -232,6 +232,32 @@ def test_a_name_on_a_hub_that_only_the_folder_gives_is_not_fetched(
     assert "hf download" in ended.error
 
 
+def test_a_training_from_it_runs_and_overwrites_nothing_that_its_log_names(stranger: Path) -> None:
+    victim, new = stranger.parent / "victim", stranger.parent / "new.txt"
+    victim.write_text("mine")
+    new.write_text(f"L3\t{note_of(stranger).read_text()}" * 3)
+    registry = stranger.parent / "registry.yaml"
+    registry.write_text("losses:\n  sings: {target: 'canary:Net', summary: It sings., stage: 2}\n")
+    log = json.loads((stranger / "logs.json").read_text())
+    log["config"] |= {"registry": str(registry), "predict_out_path": str(victim), "save_k_predictions": 5,
+                      "cache_dir": str(stranger.parent / "cache"), "result_dir": str(stranger.parent / "theirs"),
+                      "embed_cache_dir": str(stranger.parent / "cache"), "logger": "tensorboard"}  # fmt: skip
+    log["config"]["stage2"] = {**log["config"].get("stage2", {}), "loss": "sings"}
+    (stranger / "logs.json").write_text(json.dumps(log))
+    ended = asked(["train", str(new), "--from", str(stranger), "--result_dir", str(stranger.parent / "runs")])
+    assert ended.code == 2
+    assert "there is no loss 'sings'" in ended.error
+    log["config"]["stage2"].pop("loss")
+    (stranger / "logs.json").write_text(json.dumps(log))
+    ended = asked(["train", str(new), "--from", str(stranger), "--result_dir", str(stranger.parent / "runs")])
+    assert ended.code == 0, ended.error
+    assert "not taken over" in ended.error
+    assert not (stranger.parent / "canary").exists()
+    assert victim.read_text() == "mine"
+    assert not (stranger.parent / "cache").exists()
+    assert not (stranger.parent / "theirs").exists()
+
+
 @pytest.mark.parametrize("command", ["predict", "strip"])
 def test_with_trust_it_says_what_it_imports_before_it_does(stranger: Path, command: str) -> None:
     own_network(stranger)

@@ -119,3 +119,25 @@ def test_a_failed_export_leaves_no_file(trained: Path, tmp_path: Path) -> None:
     (folder / "labels.txt").write_text("L1\n", encoding="utf-8")
     assert export(folder, tmp_path / "out.zip").exit_code == 2
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("name", ["...zip", "..zip", f"{'a' * 240}.zip"])
+def test_no_name_of_a_file_leads_out_of_its_place_in_the_cache(
+    one_file: Path, cache: Path, tmp_path: Path, name: str
+) -> None:
+    other = cache / "other" / "model"
+    other.mkdir(parents=True)
+    shutil.copyfile(one_file, tmp_path / name)
+    assert CliRunner().invoke(plant, ["predict", str(tmp_path / name), "--device", "cpu"], TEXTS[0]).exit_code in (0, 1)
+    assert other.is_dir()
+    assert all(len(path.name) <= 100 for path in cache.rglob("*"))
+
+
+def test_a_member_with_a_name_of_5000_characters_is_refused(one_file: Path, cache: Path, tmp_path: Path) -> None:
+    shutil.copyfile(one_file, tmp_path / "long.zip")
+    with zipfile.ZipFile(tmp_path / "long.zip", "a") as archive:
+        archive.writestr(f"tokenizer/{'a' * 5000}.json", "{}")
+    with pytest.raises(CheckpointError, match="no file of a model") as refused:
+        Predictor.from_pretrained(tmp_path / "long.zip", device="cpu")
+    assert len(refused.value.message) < 500
+    assert not any(cache.rglob("*.json"))
