@@ -15,16 +15,17 @@ from pathlib import Path
 import torch
 from libmultilabel.common_utils import AttributeDict
 
-from plant_plugin.config import Config, registry
+from plant_plugin.config import Config
 from plant_plugin.config.rules import DATA_KEYS, SHARES
 from plant_plugin.data.documents import read_documents, reader_of, source_path
 from plant_plugin.data.label_column import LabelColumn
-from plant_plugin.data.tables import TABLES, Columns, Table
+from plant_plugin.data.tables import Columns, Table
 from plant_plugin.errors import CheckpointError, ConfigError, DataError
 from plant_plugin.files import cache_folder, write_text
 from plant_plugin.report.run import Run
 
 OWN_TEST = "libmultilabel_test"  # phase of LibMultiLabel's own test: `test` is one pass over the scores, of every model
+READ_BY_LIBMULTILABEL = ("txt", "svm", "xmc")  # formats; of all others the documents are written as text
 LIGHTNING = ("lightning", "lightning.pytorch", "lightning.fabric", "lightning.fabric.utilities.seed")
 # LibMultiLabel's main.py looks at these before it hands the configuration on, and logs.json lists what was looked at.
 SEEN_BY_MAIN = ("config", "data_name", "model_name", "eval", "result_dir", "run_name", "silent", "linear")
@@ -55,7 +56,7 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     for key in DATA_KEYS:
         if source := values[key]:
             reader = reader_of(source, config)
-            foreign = reader in TABLES or registry.get("readers", reader).is_users or _is_separated(source, config)
+            foreign = reader not in READ_BY_LIBMULTILABEL or _is_separated(source, config)
             values[key] = str(_as_text(source, config) if foreign else source_path(source, config.cache_dir))
             values["data_format"] = "txt" if foreign else config.data_format
             values["label_separator"] = None if foreign else config.label_separator
