@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 from plant_plugin.report.compare import DOWN, UP, Cell, Table
 from plant_plugin.report.published import Published
+from plant_plugin.report.spreadsheets import no_formula
 
 Bold = tuple[str, str]  # before and after a bold number
 MARKDOWN_BOLD, HTML_BOLD = ("**", "**"), ("<b>", "</b>")
@@ -162,7 +163,7 @@ def as_csv(table: Table) -> str:
     """Write the rows as a spreadsheet reads them, means and deviations as one text."""
     import pandas as pd
 
-    return pd.DataFrame(rows(table, ("", "")), columns=header(table)).to_csv(index=False)
+    return pd.DataFrame(rows(table, ("", ""), no_formula), columns=header(table)).to_csv(index=False)
 
 
 def latex(table: Table) -> str:

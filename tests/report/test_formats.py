@@ -18,9 +18,9 @@ def test_a_bar_in_a_markdown_cell_is_escaped() -> None:
 
 
 def test_csv_and_latex_hold_the_rows() -> None:
-    cells = {("a_b", "P@1"): Cell(0.5, 0.01, best=True), ("c", "P@1"): Cell(None)}
-    table = Table("demo, test split", "c", 10, ["a_b", "c"], {"a_b": 2, "c": 1}, ["P@1"], cells)
-    assert as_csv(table).splitlines() == ["system,seeds,P@1", "a_b,2,50.0 ± 1.0", "c,1,–"]
+    cells = {("a_b", "P@1"): Cell(0.5, 0.01, best=True), ("=c", "P@1"): Cell(None)}
+    table = Table("demo, test split", "=c", 10, ["a_b", "=c"], {"a_b": 2, "=c": 1}, ["P@1"], cells)
+    assert as_csv(table).splitlines() == ["system,seeds,P@1", "a_b,2,50.0 ± 1.0", "'=c,1,–"]
     written_table = latex(table)
     assert r"a\_b & 2 & \textbf{50.0 $\pm$ 1.0} \\" in written_table
     assert r"\begin{tabular}{lrr}" in written_table
