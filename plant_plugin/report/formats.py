@@ -172,7 +172,7 @@ def latex(table: Table) -> str:
 
     cells = [[cell.translate(LATEX) for cell in row] for row in rows(table, (r"\textbf{", "}"))]
     names = [name.translate(LATEX) for name in header(table)]
-    return pd.DataFrame(cells, columns=names).to_latex(index=False, column_format="l" + "r" * (len(names) - 1))
+    return pd.DataFrame(cells, columns=names).to_latex(index=False)
 
 
 FORMATS: dict[str, Callable[[Table], str]] = {

@@ -45,6 +45,7 @@ class ChosenWeights(TypedDict):
 
     adjustment: float
     offset: float
+    name_weight: float  # ν
 
 
 def read_further(folder: Path) -> Further | None:

@@ -147,11 +147,11 @@ def taken_over(keys: Mapping[str, object], where: str, *, trust_code: bool) -> t
         raise CheckpointError(what, where=where, fix=YOURS)
     known = {key: value for key, value in keys.items() if key.partition(".")[0] in FIELDS}
     amiss = sorted(keys.keys() - known.keys())
-    if known.get(CODE) is not None and not trust_code:
-        amiss.append(CODE)
     taken = {key: value for key, value in known.items() if key not in WITHOUT_INFLUENCE | {"checkpoint_path"}}
-    if trust_code and CODE in known:
-        taken[CODE] = known[CODE]
+    if trust_code:
+        taken[CODE] = known.get(CODE)
+    elif known.get(CODE):
+        amiss.append(CODE)
     name_of_data = known.get("data_name")  # a part of the new folder's name, so it must not lead elsewhere
     if isinstance(name_of_data, str) and Path(name_of_data).name == name_of_data:
         taken["data_name"] = name_of_data

@@ -181,7 +181,8 @@ def weigh(
     """
     if planted is None:
         return None
-    fixed = {"weight": _configured_weight(settings)}
+    # The second training of `refit` has names weighed by the first: it has no documents to choose on.
+    fixed = {"weight": _configured_weight(settings), "name_weight": planted.name_weight or None}
     fixed |= {name: getattr(settings.planted_scores, name) for name in OF_PHRASES}
     if inputs.shortlists.labels:
         fixed |= {name: getattr(planted, name) for name in ("name_weight", *OF_PHRASES)}

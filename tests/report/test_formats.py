@@ -23,5 +23,5 @@ def test_csv_and_latex_hold_the_rows() -> None:
     assert as_csv(table).splitlines() == ["system,seeds,P@1", "a_b,2,50.0 ± 1.0", "'=c,1,–"]
     written_table = latex(table)
     assert r"a\_b & 2 & \textbf{50.0 $\pm$ 1.0} \\" in written_table
-    assert r"\begin{tabular}{lrr}" in written_table
+    assert r"\begin{tabular}{lll}" in written_table
     assert r"\toprule" in written_table

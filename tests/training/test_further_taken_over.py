@@ -36,4 +36,4 @@ def test_the_name_of_the_data_leads_nowhere() -> None:
 def test_a_network_of_somebodys_own_is_refused_unless_trusted() -> None:
     with pytest.raises(CheckpointError, match=re.escape("--trust-code")):
         taken_over({"model_name": "evil:Net"}, "runs/a", trust_code=False)
-    assert taken_over({"model_name": "evil:Net"}, "runs/a", trust_code=True)[0] == {"model_name": "evil:Net"}
+    assert taken_over({"model_name": "evil:Net"}, "runs/a", trust_code=True)[0]["model_name"] == "evil:Net"
