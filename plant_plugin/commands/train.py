@@ -51,7 +51,7 @@ def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None
 @click.option("-c", "--config", default="plant.yml", metavar="FILE", help="Another configuration than plant.yml.")
 @click.option("--from", "folder", metavar="RUN_FOLDER", type=FOLDER,
               help="Continue this run with FILE's documents or what coders finished at a desk.")  # fmt: skip
-@click.option("--trust-code", is_flag=True, help="Take over all that RUN_FOLDER says, and run code that it names.")
+@click.option("--trust-code", is_flag=True, help="Run code that RUN_FOLDER names: a registry or network of its own.")
 def train(file: str, config: str, folder: Path | None, trust_code: bool, **flags: object) -> None:
     """Train PLANT on FILE, your documents, with what suits them: network, length, epochs, evidence, names, weights.
 

@@ -69,7 +69,7 @@ def further(
         folder: A finished run of our strategies.
         file: Documents with labels, and their evidence file beside them where there is one.
         flags: Keys that beat those of the run.
-        trust_code: Take over every key of the run, also those that name code or files that are written.
+        trust_code: Take over a registry and a network of somebody's own, which run code.
         say: Gets a line about keys that are not taken over.
 
     Raises:
