@@ -116,11 +116,13 @@ def codiesp(raw: Path, out: Path, names: Path | None, dry_run: bool) -> None:
 
 
 @prepare.command()
-@marked_options("A folder of .txt and .ann; in folders train, valid (or dev) and test, or all for training.")
+@marked_options(
+    "A folder of .txt and .ann; folders train, valid (or dev), test; in any of them a folder for each annotator."
+)
 @click.option("--type", "types", multiple=True, help="Only entities of this type; may be given several times.")
 @click.option("--types-as-labels", is_flag=True, help="An entity without a code has its type as label.")
 @click.option("--code-pattern", help="A regular expression of codes in notes; of the usual terminologies without it.")
-@chooses_annotations(annotators=False)
+@chooses_annotations
 def brat(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with brat: codes in normalisations, or else in notes, with their evidence."""
     from plant_plugin.prepare.marked.brat import prepare_brat
@@ -132,7 +134,7 @@ def brat(raw: Path, out: Path, **options: Any) -> None:
 @marked_options("A JSON file of Label Studio, or a folder with train.json, valid.json (or dev.json), test.json.")
 @click.option("--text_key", default="text", show_default=True, help="Where a task's data has the text.")
 @click.option("--control", "controls", multiple=True, help="Only labels of this control (from_name); several times.")
-@chooses_annotations()
+@chooses_annotations
 def labelstudio(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with Label Studio: labels of spans, with their evidence, and of documents."""
     from plant_plugin.prepare.marked.label_studio import prepare_labelstudio
@@ -141,11 +143,13 @@ def labelstudio(raw: Path, out: Path, **options: Any) -> None:
 
 
 @prepare.command()
-@marked_options("A JSONL or JSON file of doccano, or a folder with train.jsonl, valid.jsonl (or dev), test.jsonl.")
-@chooses_annotations()
+@marked_options(
+    "A JSONL or JSON file of doccano, or a folder with train.jsonl, test.jsonl and so on, or a file for each annotator."
+)
+@chooses_annotations
 def doccano(raw: Path, out: Path, **options: Any) -> None:
     """Texts marked with doccano: labels of spans, with their evidence, and of documents."""
-    from plant_plugin.prepare.marked.annotation_tools import prepare_doccano
+    from plant_plugin.prepare.marked.doccano import prepare_doccano
 
     show(prepare_doccano(raw, out, **options), out, options["dry_run"])
 

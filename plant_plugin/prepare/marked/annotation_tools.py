@@ -1,4 +1,4 @@
-"""Exports of tools that write a file for each split, and doccano's (JSONL, JSON), in which words carry labels."""
+"""Exports of tools that write a file for each split, or for each annotator."""
 
 from __future__ import annotations
 
@@ -7,37 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.row_formats import json_values
-from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.marked.annotations import EVERYTHING, Annotated, Annotation, Annotations, Annotator, Choices
-from plant_plugin.prepare.marked.codes import Code
-from plant_plugin.prepare.marked.marked import Provenance, found_splits, write_sets
-
-DOCCANO_LABELS = ("label", "labels", "entities", "cats", "annotations")
-DOCCANO_FIX = "export as JSONL"
+from plant_plugin.prepare.marked.annotations import Annotated, Annotations, Choices
+from plant_plugin.prepare.marked.annotators import files_of_annotators, joined, numbered
+from plant_plugin.prepare.marked.marked import Provenance, write_sets
 
 Reader = Callable[[Path, Annotations], Iterator[Annotated]]
-
-
-def prepare_doccano(raw: Path, out: Path, dry_run: bool = False, choices: Choices = EVERYTHING) -> Provenance:
-    """Write doccano's JSONL, a document a line, or JSON as ``train.txt`` with evidence.
-
-    ``text`` (or ``data``) beside ``label``, ``labels``, ``entities`` or ``cats``: ``[start, end, label]``, or
-    ``{"label":, "start_offset":, "end_offset":}``, or a label of the whole document.
-
-    Args:
-        raw: A file, or a folder with ``train.jsonl``, ``valid.jsonl`` (or ``dev``) and ``test.jsonl``.
-        out: The folder to write.
-        dry_run: Read everything, write nothing.
-        choices: What of the annotations counts.
-
-    Raises:
-        DataError: A file is missing, a line is not of the format, or a span is outside its text.
-        PlantError: The folder cannot be written.
-    """
-    lines = not raw.is_dir() or any(raw.glob("*.jsonl"))
-    return prepare_export(raw, out, ".jsonl" if lines else ".json", _doccano, ("prepare doccano", {}), dry_run, choices)
 
 
 def prepare_export(
@@ -49,56 +24,17 @@ def prepare_export(
     dry_run: bool,
     choices: Choices,
 ) -> Provenance:
-    """Write what a tool exports to a file for each split; ``content``: the command and its options."""
-    files, annotations = found_splits(raw, ending), Annotations(choices)
-    sets = annotations.marked({split: list(read(path, annotations)) for split, path in files.items()})
+    """Write what a tool exports to a file for each split, or each annotator; ``content``: command and options."""
+    files, annotations = files_of_annotators(raw, ending), Annotations(choices)
+    documents: dict[str, list[Annotated]] = {}
+    for split, people in files.items():
+        by = {who: numbered(read(path, annotations)) for who, path in people.items()}
+        documents[split] = joined(by, annotations, str(raw) if len(by) > 1 else "")
+    sets = annotations.marked(documents)
+    sources = [path for people in files.values() for path in people.values()]
     command, options = content
     said = {"command": command, "options": {**options, **asdict(choices)}, "counts": dict(annotations.counts)}
-    return write_sets(out, {"": sets}, files.values(), said, dry_run)
-
-
-def _doccano(path: Path, annotations: Annotations) -> Iterator[Annotated]:
-    last, row, number = 0, None, 0
-
-    def numbered(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
-        nonlocal last
-        for at, line in enumerate(lines, 1):
-            last = at if line.strip() else last
-            yield at, line
-
-    with text_lines(path) as lines:
-        for number, row in json_values(numbered(lines)):
-            where = f"{path}, line {number}"
-            with annotations.tolerated("documents"):
-                if row is None:
-                    raise DataError("broken JSON", where=where, fix="export it again; the file may be cut off")
-                text = row.get("text", row.get("data")) if isinstance(row, dict) else None
-                if not isinstance(row, dict) or not isinstance(text, str):
-                    fix = 'each line needs a "text" (or "data"): export as JSONL'
-                    raise DataError("no text", where=where, fix=fix)
-                count_lists(row, DOCCANO_LABELS, annotations)
-                by: dict[str, list[Annotation]] = {}
-                for mark in (mark for key in DOCCANO_LABELS for mark in listed(row.get(key), where, DOCCANO_FIX)):
-                    with annotations.tolerated("marks"):
-                        user = str(mark.get("user", "")) if isinstance(mark, dict) else ""
-                        by.setdefault(user, []).append(_doccano_mark(mark, where))
-                annotators = [Annotator(marks, frozenset({user} - {""})) for user, marks in by.items()]
-                yield Annotated(text, where, annotators or [Annotator([])])
-        if row is None and last > number:  # of a list; lines are read one by one
-            what = "broken JSON, and all after it cannot be read"
-            raise DataError(what, where=f"{path}, line {number}", fix="export it again; the file may be cut off")
-
-
-def _doccano_mark(mark: object, where: str) -> Annotation:
-    if isinstance(mark, dict):
-        start, end, label = (mark.get(key) for key in ("start_offset", "end_offset", "label"))
-        mark = label if start is None and end is None else [start, end, label]
-    if isinstance(mark, str):
-        return Annotation((Code(mark),), where)
-    if not (isinstance(mark, list) and [type(part) for part in mark] == [int, int, str]):
-        raise DataError("a label that is not [start, end, label]", where=where, fix=DOCCANO_FIX)
-    start, end, label = mark
-    return Annotation((Code(label),), where, [(start, end)], region=(start, end))
+    return write_sets(out, {"": sets}, sources, said, dry_run)
 
 
 def count_lists(row: Mapping[str, object], read: tuple[str, ...], annotations: Annotations) -> None:

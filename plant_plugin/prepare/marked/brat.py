@@ -20,6 +20,7 @@ from pathlib import Path
 from plant_plugin.data.text import Spans, text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.annotations import EVERYTHING, Annotated, Annotation, Annotations, Annotator, Choices
+from plant_plugin.prepare.marked.annotators import Copy, joined, texts_with_marks
 from plant_plugin.prepare.marked.codes import Code, codes_in, compiled
 from plant_plugin.prepare.marked.marked import PLACES, Provenance, found_splits, spans_of, whole_text, write_sets
 
@@ -55,11 +56,13 @@ def prepare_brat(
 ) -> Provenance:
     """Write a folder of texts and marks as ``train.txt`` with evidence; folders train, valid (dev) and test as three.
 
+    Texts of one name and content in several folders are of several annotators.
+
     Labels are the codes of normalisations. Where a data set has none at all, they are the codes in notes; where it has
     some, notes are taken for remarks.
 
     Args:
-        raw: The folder; texts may lie in folders below it.
+        raw: The folder; texts may lie in folders below it, also apart from their marks.
         out: The folder to write.
         types: Of entities, all if empty; others are left out and counted.
         types_as_labels: An entity without a code has its type as label. Else it is left out and counted.
@@ -79,7 +82,7 @@ def prepare_brat(
     annotations.count("notes_taken_for_remarks", normalised and sum(bool(entity.noted) for entity in every))
     sets: dict[str, list[Annotated]] = {}
     for split, files in read.items():
-        sets[split] = []
+        by: dict[str, list[Copy]] = {}
         for path, (text, entities) in files.items():
             chosen = [entity for entity in entities if not types or entity.type in types]
             annotations.count("marks_of_other_types", len(entities) - len(chosen))
@@ -93,37 +96,25 @@ def prepare_brat(
                     Annotation(tuple(entity.codes), entity.where, entity.spans, entity.words, entity.where,
                                entity.attributes, otherwise)
                 )  # fmt: skip
-            sets[split].append(Annotated(text, str(path), [Annotator(marks)]))
+            document = Annotated(text, str(path), [Annotator(marks)])
+            by.setdefault(str(path.parent.relative_to(folders[split])), []).append((path.name, document))
+        sets[split] = joined(by, annotations)
     options = {"types": list(types), "types_as_labels": types_as_labels, "code_pattern": code_pattern}
     marked = annotations.marked(sets)
     content = {"command": "prepare brat", "options": {**options, **asdict(choices)}, "counts": dict(annotations.counts)}
-    return write_sets(
-        out, {"": marked}, (), content, dry_run, texts=[path for files in read.values() for path in files]
-    )
+    return write_sets(out, {"": marked}, (), content, dry_run, texts=[*raw.rglob("*.txt"), *raw.rglob("*.ann")])
 
 
 def _documents(folder: Path, annotations: Annotations) -> dict[Path, tuple[str, list[_Entity]]]:
     documents = {}
-    for path in _texts(folder, annotations):
+    for marks, text in texts_with_marks(folder, annotations):
         with annotations.tolerated("documents"):
-            documents[path] = (whole_text(path), _entities(path, annotations))
+            documents[marks] = (whole_text(text), _entities(marks, annotations))
     return documents
 
 
-def _texts(folder: Path, annotations: Annotations) -> list[Path]:
-    texts, marks = ({path.with_suffix("") for path in folder.rglob(f"*{ending}")} for ending in (".txt", ".ann"))
-    for path in sorted(texts ^ marks):
-        with annotations.tolerated("documents"):
-            fix = "give each text its .ann, an empty one if nothing is marked, and take other files out"
-            what = f"a .txt or an .ann without the other ({len(texts ^ marks)} in all)"
-            raise DataError(what, where=str(path), fix=fix)
-    if not texts & marks:
-        raise DataError("no .txt with an .ann beside it", where=str(folder), fix="check --raw")
-    return sorted(Path(f"{path}.txt") for path in texts & marks)
-
-
-def _entities(text: Path, annotations: Annotations) -> list[_Entity]:
-    path, entities, later = text.with_suffix(".ann"), dict[str, _Entity](), list[tuple[str, re.Match[str]]]()
+def _entities(path: Path, annotations: Annotations) -> list[_Entity]:
+    entities, later = dict[str, _Entity](), list[tuple[str, re.Match[str]]]()
     events, bad = dict[str, str](), set[str]()
     with text_lines(path, newline=None) as lines:
         for number, line in enumerate(lines, 1):

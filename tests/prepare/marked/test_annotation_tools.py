@@ -1,162 +1,34 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from marked_words import marked_words
 
-from plant_plugin.cli import plant
-from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.marked.annotation_tools import prepare_doccano
-from plant_plugin.prepare.marked.annotations import Choices
-from plant_plugin.prepare.output import staged, write_provenance
-
-TEXT = "Known asthma.\nNo fever."
+from plant_plugin.prepare.marked.annotation_tools import count_lists, listed
+from plant_plugin.prepare.marked.annotations import EVERYTHING, Annotations, Choices
+from plant_plugin.prepare.marked.label_studio import prepare_labelstudio
 
 
-def jsonl(path: Path, *rows: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+def test_lists_under_other_keys_are_counted() -> None:
+    annotations = Annotations(EVERYTHING)
+    count_lists({"label": ["A"], "Comments": ["x", "y"], "id": 3, "a key with words": [1]}, ("label",), annotations)
+    assert annotations.counts == {"comments_not_read": 2, "results_of_other_kinds_not_read": 1}
 
 
-def test_doccano_in_each_of_its_forms(tmp_path: Path) -> None:
-    raw = jsonl(
-        tmp_path / "all.jsonl",
-        {"id": 1, "text": TEXT, "label": [[6, 12, "J45"], [6, 12, "J45"], [17, 22, "not there"]]},
-        {"id": 2, "data": TEXT, "labels": [[6, 12, "J45"]]},
-        {"id": 3, "text": TEXT, "entities": [{"id": 9, "label": "J45", "start_offset": 0, "end_offset": 12}],
-         "relations": [], "cats": ["Z00"]},
-        {"id": 4, "text": TEXT, "label": []},
-        {"id": 5, "text": "no marks", "label": "R50"},
-    )  # fmt: skip
-    made = prepare_doccano(raw, tmp_path / "out")
-    text = "Known asthma. No fever."
-    assert (tmp_path / "out" / "train.txt").read_text() == (
-        f"J45 not_there\t{text}\nJ45\t{text}\nJ45 Z00\t{text}\nR50\tno marks\n"
-    )
-    assert marked_words(tmp_path / "out" / "train.txt") == [
-        {"J45": ["asthma"], "not_there": ["fever"]}, {"J45": ["asthma"]}, {"J45": ["Known asthma"]}, {},
-    ]  # fmt: skip
-    assert made["sets"][""] == {
-        "train": 4, "documents_without_label_left_out": 1, "labels": 4, "labels_of_documents": 6,
-        "labels_of_documents_with_evidence": 4, "spans": 4, "marks_in_several_parts": 0,
-    }  # fmt: skip
+def test_what_is_listed() -> None:
+    assert [listed(value, "x", "y") for value in (None, "A", ["A"])] == [[], ["A"], ["A"]]
+    with pytest.raises(DataError, match="labels that are no list"):
+        listed({"A": 1}, "x", "y")
 
 
-def test_doccano_in_files_of_splits(tmp_path: Path) -> None:
-    for split in ("train", "dev", "test"):
-        jsonl(tmp_path / "raw" / f"{split}.jsonl", {"text": split, "label": ["A"]})
-    done = CliRunner().invoke(
-        plant, ["prepare", "doccano", "--raw", str(tmp_path / "raw"), "--out", str(tmp_path / "out")]
-    )
-    assert done.exit_code == 0, done.output
-    assert (tmp_path / "out" / "valid.txt").read_text() == "A\tdev\n"
-    assert not evidence_beside(tmp_path / "out" / "train.txt").exists()
-
-
-def test_one_file_in_a_folder_is_for_training_and_two_are_not(tmp_path: Path) -> None:
-    jsonl(tmp_path / "raw" / "admin.jsonl", {"text": "x", "label": ["A"]})
-    assert prepare_doccano(tmp_path / "raw", tmp_path / "out")["sets"][""]["train"] == 1
-    jsonl(tmp_path / "raw" / "other.jsonl", {"text": "x", "label": ["A"]})
-    with pytest.raises(DataError, match=r"2 files \*\.jsonl, none called train\.jsonl"):
-        prepare_doccano(tmp_path / "raw", tmp_path / "out")
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ({"text": TEXT, "label": [[6, 99, "J45"]]}, "a span is not inside the text of 23"),
-        ({"text": TEXT, "label": [[13, 14, "J45"]]}, "the mark holds no word"),
-        ({"text": TEXT, "label": [["J45", 6, 12]]}, r"a label that is not \[start, end, label\]"),
-        ({"text": TEXT, "label": [7]}, r"a label that is not \[start, end, label\]"),
-        ({"text": TEXT, "label": 7}, "labels that are no list"),
-        ({"text": TEXT, "cats": {"A": 1.0, "B": 0.0}}, "labels that are no list"),
-        ({"text": TEXT, "label": [[6, 12, " "]]}, "a label without a name"),
-        ({"text": TEXT + "\ud83d", "label": ["A"]}, "half a character"),
-        ({"label": [[6, 12, "J45"]]}, "no text"),
-        ([TEXT], "no text"),
-    ],
-)
-def test_mistakes_in_doccano(row: Any, message: str, tmp_path: Path) -> None:
-    raw = jsonl(tmp_path / "x.jsonl", {"text": TEXT, "label": []}, row)
-    with pytest.raises(DataError, match=rf"x\.jsonl, line 2: {message}") as caught:
-        prepare_doccano(raw, tmp_path / "out")
-    assert "asthma" not in str(caught.value).replace(str(tmp_path), "")
-
-
-def test_broken_json(tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").write_text('\n{"text": "secret')
-    with pytest.raises(DataError, match=r"x\.jsonl, line 2: broken JSON") as caught:
-        prepare_doccano(tmp_path / "x.jsonl", tmp_path / "out")
-    assert "secret" not in str(caught.value)
-
-
-def test_what_was_prepared_before_goes_unless_somebody_changed_it(tmp_path: Path) -> None:
-    out, own = tmp_path / "out", tmp_path / "out" / "notes.md"
-    for split in ("train", "valid", "test"):
-        jsonl(tmp_path / "first" / f"{split}.jsonl", {"text": TEXT, "label": [[6, 12, "J45"]]})
-    prepare_doccano(tmp_path / "first", out)
-    own.write_text("mine")
-    (out / "test.txt").write_text("J45\tchanged\n")
-    prepare_doccano(jsonl(tmp_path / "second.jsonl", {"text": "No fever.", "label": ["R50"]}), out)
-    assert sorted(path.name for path in out.iterdir()) == ["notes.md", "provenance.json", "test.txt", "train.txt"]
-
-
-def test_a_pipe_is_no_file_that_can_be_read_twice(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match="no such file or folder"):
-        prepare_doccano(tmp_path / "pipe", tmp_path / "out")
-
-
-def test_what_is_read_is_not_taken_away(tmp_path: Path) -> None:
-    jsonl(tmp_path / "all.jsonl", {"text": TEXT, "label": ["A"]})
-    with staged(tmp_path) as stage:
-        (stage / "all.jsonl").write_text((tmp_path / "all.jsonl").read_text())
-        write_provenance(stage, {})
-    prepare_doccano(tmp_path / "all.jsonl", tmp_path)
-    assert (tmp_path / "all.jsonl").is_file()
-
-
-def test_doccano_as_json(tmp_path: Path) -> None:
-    rows = [{"text": TEXT, "label": [[6, 12, "J45"]]}, {"text": "No fever.", "label": ["R50"]}]
-    for number, text in enumerate((json.dumps(rows), json.dumps(rows, indent=2), json.dumps(rows[0], indent=1))):
-        raw = tmp_path / str(number) / "train.json"
-        raw.parent.mkdir()
-        raw.write_text(text)
-        for path in (raw, raw.parent):
-            assert prepare_doccano(path, tmp_path / "out")["sets"][""]["train"] == 2 - number // 2
-            assert marked_words(tmp_path / "out" / "train.txt")[0] == {"J45": ["asthma"]}
-
-
-def test_what_doccano_says_besides_is_counted_or_read(tmp_path: Path) -> None:
-    by = [{"label": "J45", "start_offset": 6, "end_offset": 12, "user": user} for user in (1, 2)]
-    row = {"text": TEXT, "annotations": [*by, {"label": "R50", "user": 2}], "relations": [{"from_id": 1, "to_id": 2}],
-           "Comments": ["see plan", "x"], "spans": [{"start": 1}], "meta": {}, "id": 3}  # fmt: skip
-    made = prepare_doccano(jsonl(tmp_path / "x.jsonl", row), tmp_path / "out", choices=Choices(annotators="majority"))
-    assert (tmp_path / "out" / "train.txt").read_text().startswith("J45\t")
-    assert made["counts"] == {
-        "relations_not_read": 1, "comments_not_read": 2, "spans_not_read": 1, "documents_of_several_annotators": 1,
-        "documents_whose_annotations_differ": 1, "labels_without_majority_left_out": 1,
-    }  # fmt: skip
-
-
-def test_what_is_bad_of_doccano_is_left_out(tmp_path: Path) -> None:
-    raw = jsonl(tmp_path / "x.jsonl", {"text": 7}, {"text": TEXT, "label": [[6, 99, "A"], [6, 12, "J45"], 7]}, 7)
-    with raw.open("a") as stream:
-        stream.write('{"text": "cut off\n{"text": "No fever.", "label": ["R50"]}\n')
-    made = prepare_doccano(raw, tmp_path / "out", choices=Choices(skip_bad=True))
-    assert [line[:3] for line in (tmp_path / "out" / "train.txt").read_text().splitlines()] == ["J45", "R50"]
-    assert made["counts"] == {"bad_documents_left_out": 3, "bad_marks_left_out": 2}
-
-
-def test_what_comes_after_broken_json_is_not_left_out_in_silence(tmp_path: Path) -> None:
-    raw = tmp_path / "x.json"
-    raw.write_text('[{"text": "a", "label": ["A"]},\n{"text" "b"},\n{"text": "c", "label": ["C"]}]')
-    with pytest.raises(DataError, match=r"x\.json, line 2: broken JSON, and all after it cannot be read"):
-        prepare_doccano(raw, tmp_path / "out", choices=Choices(skip_bad=True))
+def test_label_studio_too_can_have_a_file_for_each_annotator(tmp_path: Path) -> None:
+    for name in ("ann", "bob", "eve"):
+        value = {"choices": ["A", name]}
+        result = [{"type": "choices", "from_name": "c", "to_name": "t", "value": value}]
+        task = {"id": 1, "data": {"text": "Known asthma."}, "annotations": [{"completed_by": 1, "result": result}]}
+        (tmp_path / f"{name}.json").write_text(json.dumps([task]))
+    for annotators, labels in {"union": "A ann bob eve", "majority": "A", "bob": "A bob", "1": "A ann bob eve"}.items():
+        prepare_labelstudio(tmp_path, tmp_path / "out", choices=Choices(annotators=annotators))
+        assert (tmp_path / "out" / "train.txt").read_text() == f"{labels}\tKnown asthma.\n"
