@@ -16,14 +16,13 @@ WARNINGS = {
     "split_ids_without_document": "admissions of the split lists have no document here",
     "mdace_annotations_of_other_code_systems": "annotations of MDACE are of other code systems: left out",
     "mdace_annotations_of_other_notes": "annotations of MDACE are not of a discharge summary that has codes: left out",
-    "mdace_annotations_of_other_codes": "annotations of MDACE, which was coded anew, are of codes that MIMIC does not "
-    "give the admission: left out",
+    "mdace_annotations_of_other_codes": "annotations of MDACE are of codes that MIMIC does not give there: left out",
     "mdace_annotations_without_a_word": "annotations of MDACE hold no word that the style keeps: left out",
-    "documents_whose_annotations_differ": "documents are annotated differently by several people: choose with "
-    "--annotators union|majority|NAME",
+    "documents_whose_annotations_differ": "documents are annotated differently by several people: see --annotators",
     "marks_that_begin_or_end_inside_a_word": "marks begin or end inside a word: see that their places count characters",
+    "features_without_words": "features have no words: written with their values, for --linear --data_format xmc",
     "name_tables_missing": "tables of what codes stand for are missing (D_ICD_*, d_icd_*; CodiEsp: --names): labels "
-    "without names, which planted scores and explanations would read",
+    "have no names, which planted scores and explanations would read",
 }
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Do all but write, and show the counts.")
 
@@ -60,8 +59,8 @@ def show(provenance: Mapping[str, Any], out: Path, dry_run: bool) -> None:
         number = max([counts.pop(name, 0), *(part.get(name, 0) for part in provenance["sets"].values())])
         if number:
             click.echo(f"note: {number:,} {meaning}", err=True)
-    for name, number in counts.items():
-        click.echo(count_line(name, number))
+    for count in counts.items():
+        click.echo(count_line(*count))
     for folder, sizes in (provenance["sets"] or {"": {}}).items():
         click.echo(f"{'would be written' if dry_run else 'written'}: {out / folder}")
         for name, number in sizes.items():

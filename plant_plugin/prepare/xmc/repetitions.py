@@ -7,15 +7,14 @@ documents, from 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 from plant_plugin.data.text import text_lines
-from plant_plugin.data.xmc_sparse import has_header, read_words, read_xmc, words_of_row, xmc_header
+from plant_plugin.data.xmc_sparse import has_header, read_words, xmc_header
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.output import Counts
-from plant_plugin.prepare.xmc.shapes import TEST_FILTER, Document, Files, Folder, Shape, names_of
+from plant_plugin.prepare.xmc.features import divided
+from plant_plugin.prepare.xmc.shapes import TEST_FILTER, Files, Folder, Shape
 
 ENDINGS = {"train": "trsplit.txt", "test": "tstsplit.txt"}  # lower case
 COMPRESSED = (".gz", ".xz")
@@ -28,7 +27,7 @@ def find_repetition(
 
     Args:
         source: The folder.
-        vocabulary: Words of the features.
+        vocabulary: Words of the features; None: they stay numbers with values.
         encoding: Of names and words.
         repetition: The column of the numbers, from 1; None: the first.
 
@@ -52,9 +51,6 @@ def find_repetition(
     if data is None:
         fix = "put the *_data.txt there, which begins with the numbers of documents, features and labels"
         raise DataError("numbers of documents without the documents", where=where, fix=fix)
-    if vocabulary is None:
-        fix = "give the words of the features, one a line, with --vocabulary"
-        raise DataError("features without words", where=str(data), fix=fix)
     return _shape(Folder(source, encoding), data, of_split, vocabulary, repetition or 1)
 
 
@@ -69,7 +65,9 @@ def _only(source: Path, paths: list[Path]) -> Path | None:
     return paths[0] if paths else None
 
 
-def _shape(folder: Folder, data: Path, numbers: Files, vocabulary: Path, repetition: int) -> tuple[Shape, Counts]:
+def _shape(
+    folder: Folder, data: Path, numbers: Files, vocabulary: Path | None, repetition: int
+) -> tuple[Shape, Counts]:
     documents, features, _ = xmc_header(data)
     columns = {split: _columns(path, documents) for split, path in numbers.items()}
     widths = {split: len(column) for split, column in columns.items()}
@@ -82,26 +80,21 @@ def _shape(folder: Folder, data: Path, numbers: Files, vocabulary: Path, repetit
         if len(set(column)) < len(column):
             where = f"{numbers[split]}, column {repetition}"
             raise DataError("a document twice", where=where, fix="download the data set again")
-    words = read_words(vocabulary, features, folder.encoding)
     names, more = folder.label_names({"train": data, "test": data}, lambda path: xmc_header(path)[2])
     if (path := folder.first(TEST_FILTER)) is not None:
         raise DataError("a filter file, and several divisions", where=str(path), fix="take the file away")
 
-    @cache
-    def every() -> list[Document]:
-        return [(names_of(row.labels), words_of_row(row, words)) for row in read_xmc(data)]
-
-    def read(split: str) -> Iterator[Document]:
-        return (every()[number - 1] for number in chosen[split])
-
     train, test = map(set, chosen.values())
-    counts: Counts = {
+    counts = {
         "repetition": repetition,
         "repetitions": widths["train"],
         "documents_in_neither": documents - len(train | test),
         "documents_in_training_and_test": len(train & test),
     }
-    return Shape("repetitions", [data, *numbers.values(), vocabulary, *more], read, names), counts
+    files = [data, *numbers.values(), *more, *([vocabulary] if vocabulary else [])]
+    words = None if vocabulary is None else read_words(vocabulary, features, folder.encoding)
+    counts["features_without_words"] = features * (words is None)
+    return divided(files, chosen, names, words), counts
 
 
 def _columns(path: Path, documents: int) -> list[list[int]]:

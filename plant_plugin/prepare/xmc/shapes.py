@@ -17,6 +17,7 @@ Source: http://manikvarma.org/downloads/XC/XMLRepository.html
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -50,6 +51,15 @@ class Shape:
     read: Callable[[str], Iterator[Document]]  # documents of "train" or "test"
     labels: list[str] | None = field(repr=False)  # their names by id; None where labels are names themselves
     test_filter: Path | None = None  # labels left out of single test documents
+    counts: Counter[str] = field(default_factory=Counter)  # what was passed over, after reading
+
+    def file(self, split: str) -> tuple[str, str]:
+        """Name the file of a split, and say what comes first in it."""
+        return f"{split}.txt", ""
+
+    def line(self, document: Document) -> str:
+        """Write a document."""
+        return f"{' '.join(document[0])}\t{document[1]}\n"
 
 
 @dataclass
@@ -277,6 +287,15 @@ def _bags_of_words(folder: Folder, files: Files, vocabulary: Path) -> Shape:
 
     def read(split: str) -> Iterator[Document]:
         for row in xmc_sparse.read_xmc(files[split]):
-            yield names_of(row.labels), xmc_sparse.words_of_row(row, words)
+            yield bag_of_words(row, words, counts)
 
-    return Shape("sparse", [*files.values(), vocabulary, *more], read, names)
+    counts = Counter[str]()
+    return Shape("sparse", [*files.values(), vocabulary, *more], read, names, counts=counts)
+
+
+def bag_of_words(row: xmc_sparse.XmcRow, words: list[str], counts: Counter[str]) -> Document:
+    """Write features as words, and count the document where their values do not say how often."""
+    counts["documents_whose_weights_are_left_out"] += len(set(row.values)) > 1 and not all(
+        value >= 1 and value.is_integer() for value in row.values
+    )
+    return names_of(row.labels), xmc_sparse.words_of_row(row, words)

@@ -38,6 +38,7 @@ def prepare_xmc(
 ) -> Made:
     """Write ``train.txt``, ``test.txt``, ``label_names.tsv``, ``propensity.yml`` and ``provenance.json`` into ``out``.
 
+    Features that have no words become ``train_features.txt`` and ``test_features.txt``: see :mod:`.features`.
     Beside a filter file of the test documents also ``test_filter.txt``, for the key ``test_filter_file``.
 
     Args:
@@ -96,9 +97,11 @@ def _counts(shape: Shape, stage: Path | None) -> Counter[str]:
     counts, seen = Counter[str](), dict[str, set[str]]()
     for split in ("train", "test"):
         seen[split] = set()
-        with opened(stage, f"{split}.txt") as stream:
+        name, header = shape.file(split)
+        with opened(stage, name) as stream:
+            stream.write(header)
             for labels, text in shape.read(split):
-                stream.write(f"{' '.join(labels)}\t{text}\n")
+                stream.write(shape.line((labels, text)))
                 counts[split] += 1
                 counts[f"{split}_without_labels"] += not labels
                 counts[f"{split}_without_text"] += not text.strip()
@@ -106,6 +109,7 @@ def _counts(shape: Shape, stage: Path | None) -> Counter[str]:
                 seen[split].update(labels)
         if not counts[split]:
             raise DataError(f"no {split} documents", where=str(shape.files[0]), fix="download the data set again")
+    counts += shape.counts
     names = sorted(seen["train"] | seen["test"]) if shape.labels is None else shape.labels
     counts["labels"] = len(names)
     counts["labels_in_training"] = len(seen["train"])

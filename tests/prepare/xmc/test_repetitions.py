@@ -81,8 +81,6 @@ def test_numbers_that_do_not_fit(name: str, lines: list[str], message: str, fold
 def test_what_is_missing_or_not_there(folder: Path) -> None:
     with pytest.raises(DataError, match="no repetition 3"):
         prepared(folder, 3)
-    with pytest.raises(DataError, match="features without words"):
-        prepare_xmc(folder, folder.parent / "out")
     (folder / "bibtex_tstSplit.txt").unlink()
     with pytest.raises(DataError, match="only the numbers for train"):
         prepared(folder)
