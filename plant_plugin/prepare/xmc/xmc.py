@@ -109,7 +109,7 @@ def _counts(shape: Shape, stage: Path | None) -> Counter[str]:
                 seen[split].update(labels)
         if not counts[split]:
             raise DataError(f"no {split} documents", where=str(shape.files[0]), fix="download the data set again")
-    counts += shape.counts
+    counts.update(shape.counts)
     names = sorted(seen["train"] | seen["test"]) if shape.labels is None else shape.labels
     counts["labels"] = len(names)
     counts["labels_in_training"] = len(seen["train"])
