@@ -16,7 +16,7 @@ WARNINGS = {
     "split_ids_without_document": "admissions of the split lists have no document here",
     "mdace_annotations_of_other_code_systems": "annotations of MDACE are of other code systems: left out",
     "mdace_annotations_of_other_notes": "annotations of MDACE are not of a discharge summary that has codes: left out",
-    "mdace_annotations_of_other_codes": "annotations of MDACE are of codes that MIMIC does not give there: left out",
+    "mdace_annotations_of_other_codes": "annotations of MDACE, coded anew, are of codes that MIMIC lacks: left out",
     "mdace_annotations_without_a_word": "annotations of MDACE hold no word that the style keeps: left out",
     "documents_whose_annotations_differ": "documents are annotated differently by several people: see --annotators",
     "marks_that_begin_or_end_inside_a_word": "marks begin or end inside a word: see that their places count characters",

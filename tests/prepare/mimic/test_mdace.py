@@ -114,7 +114,7 @@ def test_provenance_and_messages_hold_no_id(raw: Path, tmp_path: Path) -> None:
     arguments = ["--raw", raw, "--out", tmp_path / "data", "--splits", write_lists(tmp_path / "lists")]
     done = CliRunner().invoke(plant, ["prepare", "mimic3", *map(str, arguments), "--mdace", str(mdace)])
     assert done.exit_code == 0, done.output
-    assert "note: 1 annotations of MDACE, which was coded anew, are of codes" in done.output
+    assert "note: 1 annotations of MDACE, coded anew, are of codes" in done.output
     assert "note: 2 annotations of MDACE are of other code systems" in done.output
     text = (tmp_path / "data" / "MIMIC" / PROVENANCE).read_text()
     content = json.loads(text)
