@@ -13,39 +13,15 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from plant_plugin.errors import ConfigError
+from plant_plugin.model.code_forms import CASED, FORMS, WHO, fitting_systems
 
 Exists = Callable[[str], bool]
 
 ICD10CM, ICD9CM = "http://hl7.org/fhir/sid/icd-10-cm", "http://hl7.org/fhir/sid/icd-9-cm"
-GM = r"[A-Z]\d\d(\.(\d{1,2}|-))?[*+!†]?"
-NUMBERS = r"[1-9]\d*"
-# How the codes of a system are written, upper case; by its address in FHIR, without "http://", or by its OID.
-FORMS = {
-    "hl7.org/fhir/sid/icd-10-cm": r"[A-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4})?",
-    "hl7.org/fhir/sid/icd-9-cm": r"\d{3}(\.\d\d?)?|V\d\d(\.\d\d?)?|E\d{3}(\.\d)?|\d\d(\.\d\d?)?",
-    "hl7.org/fhir/sid/icd-10": GM,
-    "fhir.de/codesystem/bfarm/icd-10-gm": GM,
-    "fhir.de/codesystem/dimdi/icd-10-gm": GM,
-    "terminology.hl7.org/codesystem/icd-o-3": r"C\d\d(\.\d)?|\d{4}(/\d\d?)?",
-    "www.cms.gov/medicare/coding/icd10": r"[0-9A-HJ-NP-Z]{7}",
-    "snomed.info/sct": r"[1-9]\d{5,17}",
-    "loinc.org": r"\d{1,7}-\d|L[AP]\d+-\d",
-    "www.nlm.nih.gov/research/umls/rxnorm": NUMBERS,
-}
-FORMS |= {
-    f"urn:oid:2.16.840.1.113883.6.{number}": FORMS[address]
-    for number, address in {
-        90: "hl7.org/fhir/sid/icd-10-cm", 103: "hl7.org/fhir/sid/icd-9-cm", 104: "hl7.org/fhir/sid/icd-9-cm",
-        3: "hl7.org/fhir/sid/icd-10", 4: "www.cms.gov/medicare/coding/icd10", 96: "snomed.info/sct", 1: "loinc.org",
-        88: "www.nlm.nih.gov/research/umls/rxnorm",
-    }.items()
-}  # fmt: skip
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 EXAMPLES = 3  # of labels that an error names
-NAME_IT = (
-    "name the address with --system, e.g. http://fhir.de/CodeSystem/bfarm/icd-10-gm, http://hl7.org/fhir/sid/icd-10 "
-    f"(WHO's), http://terminology.hl7.org/CodeSystem/icd-o-3, {ICD9CM}, or {ICD10CM} where that is what they are"
-)
+OTHERS = ("http://fhir.de/CodeSystem/bfarm/icd-10-gm", "http://hl7.org/fhir/sid/icd-10", ICD9CM, ICD10CM)
+ICDO = "http://terminology.hl7.org/CodeSystem/icd-o-3"
 
 logger = logging.getLogger(__name__)
 
@@ -62,11 +38,15 @@ def system_of(labels: Sequence[str], address: str | None) -> str:
 
 def as_code(label: str, system: str) -> str:
     """Return a label as its system writes it."""
-    return label.upper() if _form(system) else label
+    return label.upper() if _form(system) and _plain(system) not in CASED else label
 
 
 def _form(address: str) -> str | None:
-    return FORMS.get(re.sub("^https?://", "", address.partition("|")[0].rstrip("/").lower()))
+    return FORMS.get(_plain(address))
+
+
+def _plain(address: str) -> str:
+    return re.sub("^https?://", "", address.partition("|")[0].rstrip("/").lower())
 
 
 @lru_cache(maxsize=4)  # asked again for each part of the documents
@@ -92,12 +72,17 @@ def _recognised(labels: tuple[str, ...]) -> str:
     for system in (ICD10CM, ICD9CM):
         exists = _exists(system)
         without[system] = [label for label in labels if exists is None or not exists(label)]
+    by_form = fitting_systems(labels)
     fitting = [system for system, others in without.items() if labels and not others]
-    if len(fitting) == 1:
+    if len(fitting) == 1 and ICDO not in by_form:
+        if WHO in by_form:  # as short codes of ICD-10-CM are
+            logger.warning("all %d labels are codes of ICD-10-CM, and all could be of WHO's ICD-10: see --system",
+                           len(labels))  # fmt: skip
         return fitting[0]
     others = without[ICD10CM]
     unclear = f"{_named(others, labels)} no codes to assign in ICD-10-CM" if others else "the labels fit several"
-    raise ConfigError(f"FHIR wants the code system, and {unclear}", where="--system", fix=NAME_IT)
+    fix = f"name the address with --system, e.g. {', '.join(by_form or OTHERS)}"
+    raise ConfigError(f"FHIR wants the code system, and {unclear}", where="--system", fix=fix)
 
 
 def _named(others: Sequence[str], labels: Sequence[str]) -> str:

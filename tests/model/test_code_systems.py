@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 
 import pytest
@@ -15,6 +16,13 @@ WHO, GM = "http://hl7.org/fhir/sid/icd-10", "http://fhir.de/CodeSystem/bfarm/icd
 LOOK_ALIKE = {
     "ICD-10-GM": ["I10.90", "E11.90", "J18.9"],
     "ICD-O, topography": ["C50.9", "C34.9", "C61.9"],
+    "ICD-O, topography that ICD-10-CM has too": ["C16.0", "C18.7", "C61"],
+    "ICD-O, topography and morphology": ["C16.0", "8140/3"],
+    "OPS": ["5-470.1", "8-98f.0"],
+    "ATC": ["A10BA02", "N02BE01"],
+    "SNOMED CT": ["38341003", "73211009"],
+    "MeSH's descriptors": ["D003920", "D006973"],
+    "ICD-10-CM and ATC": ["I10", "A10BA02"],
     "one heading of ICD-10-CM": ["C50.9", "I10"],
     "WHO's ICD-10": ["I64", "I10", "E14.9"],
     "MeSH's trees": ["C14.907", "C04.588", "C14.280"],
@@ -91,3 +99,30 @@ def test_any_other_address_is_taken_as_it_is() -> None:
     for wrong in ("not an address", "icd-9-cm"):
         with pytest.raises(ConfigError, match="no address of a code system"):
             system_of(["I10"], wrong)
+
+
+@pytest.mark.parametrize(
+    ("labels", "address"),
+    [
+        (["C16.0", "C18.7"], "http://terminology.hl7.org/CodeSystem/icd-o-3"),
+        (["5-470.1", "8-98f.0"], "http://fhir.de/CodeSystem/bfarm/ops"),
+        (["A10BA02"], "http://www.whocc.no/atc"),
+        (["D003920"], "http://id.nlm.nih.gov/mesh"),
+        (["38341003"], "http://snomed.info/sct"),
+        (["I10.90", "E11.90"], GM),
+    ],
+)
+def test_the_error_names_the_system_that_labels_are_written_as(labels: list[str], address: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"--system, e.g. {address}")):
+        system_of(labels, None)
+    assert system_of(labels, address) == address
+    assert [as_code(label, address) for label in labels] == labels
+
+
+def test_short_codes_of_icd10cm_are_stated_and_the_doubt_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert system_of(["J18.9", "N39.0"], None) == ICD10CM
+    assert "all 2 labels are codes of ICD-10-CM, and all could be of WHO's ICD-10" in caplog.text
+    caplog.clear()
+    assert system_of(["J18.9", "C16.0", "Z87.891"], None) == ICD10CM
+    assert not caplog.text
