@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, count_line, json_option, reads_documents
+from plant_plugin.commands.reading import reads_documents, with_labels
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, count_line, json_option
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.errors import ConfigError, needs_extra
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from plant_plugin.serving.desk.store import Desk
 
 DESK = click.argument("desk_file", metavar="DESK.sqlite", type=FILE)
-READING = {"form": "--input", "text_column": "--text_column", "id_column": "--id_column", "skip_bad": "--skip-bad"}
+READING = {"form": "--input", "skip_bad": "--skip-bad"}
 SHOWN_CODES = 30
 SQLITE = b"SQLite format 3\0"  # how such a file begins
 
@@ -93,7 +94,7 @@ def add_documents(desk_file: Path, documents: Table, date: datetime | None, want
         for name, flag in READING.items():
             if here.get_parameter_source(name) is not ParameterSource.DEFAULT:
                 raise ConfigError("--coded-by reads a file to train on, by its ending", where=flag, fix="leave out one")
-        ids = add_coded(at, Path(documents.source), at.people.named(coded_by), day, wanted)
+        ids = add_coded(at, Path(documents.source), at.people.named(coded_by), day, wanted, with_labels(documents))
     added = sum(map(bool, ids))
     click.echo(f"{added:,} documents added, {len(ids) - added:,} were there")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from plant_plugin.commands.reading import Flags, columns_of, reads_files
 from plant_plugin.commands.shared import COUNT, FILE, keep, registry_option
 from plant_plugin.config.sections import OPTIONS
 from plant_plugin.errors import ConfigError, MissingExtraError
@@ -35,6 +36,7 @@ ENDINGS = (".md", ".json", ".html", ".csv", ".tex")
 @click.option("--name", help="What to call the system; by default the name of the file of scores.")
 @click.option("--dataset", help="What to call the data; by default the folder of the truth.")
 @click.option("--seed", type=int, help="The system's seed, for plant compare.")
+@reads_files
 @registry_option
 def evaluate(
     truth: Path,
@@ -50,6 +52,7 @@ def evaluate(
     name: str | None,
     dataset: str | None,
     seed: int | None,
+    flags: Flags,
 ) -> None:
     """Score predictions against the truth: one line of scores for each document, in the same order.
 
@@ -57,7 +60,7 @@ def evaluate(
     Metrics that the scores do not give (MAP and the AUCs, when only some labels are scored) is left out and said.
     """
     from plant_plugin.data.documents import Corpus, Split, label_hash
-    from plant_plugin.data.tables import read_any
+    from plant_plugin.data.tables import read_columns
     from plant_plugin.data.text import Documents
     from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
     from plant_plugin.report.result import (
@@ -76,8 +79,9 @@ def evaluate(
         _check_out(out, filter(None, (truth, scores, train, label_file, test_filter)))
     read, named = read_scores(scores)
     columns = label_columns(label_file) if label_file else None
-    tested = read_any(truth)
-    trained = read_any(train, keep_texts=False) if train else Documents()
+    reading = columns_of(flags, labels=columns or ())
+    trained = read_columns(train, reading, keep_texts=False) if train else Documents()
+    tested = read_columns(truth, reading._replace(after=trained.trained.knowing(columns)))
     every = {label for documents in (tested, trained) for names in documents.labels for label in names}
     of_columns, labels, note = labels_of_scores(read.shape[1], named, columns, every, scores_by, where=str(scores))
     test = Split(tested.texts, tested.labels, name="test")

@@ -10,6 +10,7 @@ import click
 
 from plant_plugin.commands import shared
 from plant_plugin.commands.printing import console
+from plant_plugin.commands.reading import reads_documents
 from plant_plugin.errors import DataError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("model", metavar="[NAME=]MODEL")
-@shared.reads_documents("text", "What FILE is; text: one document.")
+@reads_documents("text", "What FILE is; text: one document.")
 @click.option("--beside", metavar="[NAME=]MODEL", multiple=True, help="Another run folder, shown side by side.")
 @click.option("--document", metavar="ID", help="Of a FILE of several documents, the one with this id or number.")
 @click.option("--label", "labels", multiple=True, help="Explain this label; may be repeated. Default: the predicted.")

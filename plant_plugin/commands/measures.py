@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
+from plant_plugin.commands.reading import Flags, marked_documents, reads_documents, reads_files, run_columns
 from plant_plugin.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("model", type=shared.MODEL)
-@shared.reads_documents()
+@reads_documents()
 @click.option("--documents", "most", default=100, show_default=True, type=shared.COUNT, help="The first so many.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the random orders.")
 @shared.json_option
@@ -63,6 +64,7 @@ def faithfulness(model: Path, documents: Table, most: int, seed: int, as_json: b
 @click.option(
     "--write-threshold", is_flag=True, help="Keep what validation chose in MODEL, for plant explain and serve."
 )
+@reads_files
 @shared.loads_models(names=False)
 def plausibility(
     model: Path,
@@ -72,6 +74,7 @@ def plausibility(
     seed: int,
     out: Path | None,
     write_threshold: bool,
+    flags: Flags,
     load: shared.Load,
 ) -> None:
     """Compare the words that explanations of MODEL name with those that coders marked in EVIDENCE.
@@ -90,14 +93,14 @@ def plausibility(
         fix = "name the run's folder, or leave --write-threshold out"
         raise ConfigError("one file is not written into", where=str(model), fix=fix)
     files = (
-        shared.marked_documents(model, "val", validation, out),
-        shared.marked_documents(model, "test", evidence, out),
+        marked_documents(model, "val", validation, out, flags),
+        marked_documents(model, "test", evidence, out, flags),
     )
     chooses, tested = ((documents.texts, read_evidence(path, documents)) for documents, path in files)
     predictor, unrefitted = with_unrefitted(load, model)
     pairs = marked_pairs(predictor, *tested, seed=seed)
     chosen = marked_pairs(unrefitted, *chooses, seed=seed)
-    orders = measured([(pairs, chosen)], _train_counts(predictor, training_file), seed=seed)
+    orders = measured([(pairs, chosen)], _train_counts(predictor, training_file, flags), seed=seed)
     _show(orders, pairs)
     if out is not None:
         shared.write(out, shared.as_json(_content(orders, pairs)))
@@ -105,15 +108,16 @@ def plausibility(
         click.echo(f"written: {write_rule(model, chosen_rule(chosen))}", err=True)
 
 
-def _train_counts(predictor: Predictor, training_file: Path | None) -> npt.NDArray[np.int64] | None:
+def _train_counts(predictor: Predictor, training_file: Path | None, flags: Flags) -> npt.NDArray[np.int64] | None:
     """Count training documents of each label, from a file or the run's folder; None where neither says."""
-    from plant_plugin.data.tables import read_any
+    from plant_plugin.data.tables import read_columns
     from plant_plugin.report.label_statistics import read_train_counts
     from plant_plugin.report.result import label_counts
 
     if training_file is None:
         return read_train_counts(predictor.folder, predictor.labels)
-    return label_counts(read_any(training_file, keep_texts=False).labels, predictor.labels)
+    columns = run_columns(predictor.folder, flags)
+    return label_counts(read_columns(training_file, columns, keep_texts=False).labels, predictor.labels)
 
 
 def _show(orders: list[Plausibility], pairs: MarkedPairs) -> None:

@@ -13,6 +13,7 @@ import click
 
 from plant_plugin.commands import shared
 from plant_plugin.commands.printing import data_stream, raw_csv_option
+from plant_plugin.commands.reading import reads_documents
 from plant_plugin.errors import ConfigError
 from plant_plugin.files import atomic_write
 
@@ -24,7 +25,7 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 
 @click.command()
 @click.argument("model", type=shared.MODEL)
-@shared.reads_documents()
+@reads_documents()
 @click.option("--output", type=click.Choice(OUTPUTS), default="jsonl", show_default=True,
               help="scores: label:logit, as in predictions.txt; fhir: R4, suggested Conditions.")  # fmt: skip
 @click.option(

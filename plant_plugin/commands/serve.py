@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from plant_plugin.commands.desk import open_desk
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models, training_texts
+from plant_plugin.commands.reading import Flags, reads_files, training_texts
+from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models
 from plant_plugin.errors import ConfigError, needs_extra
 
 SECONDS = click.FloatRange(min=0, min_open=True)
@@ -109,13 +110,17 @@ def export(
               help="Words and phrases in fewer training documents are removed.")  # fmt: skip
 @click.option("--training-file", "files", type=FILE, multiple=True,
               help="Where the training documents lie now; may be repeated.")  # fmt: skip
+@reads_files
 @folder_options
-def strip(run_folder: Path, out: Path, least: int, files: tuple[Path, ...], trust_code: bool, check: bool) -> None:
+def strip(
+    run_folder: Path, out: Path, least: int, files: tuple[Path, ...], flags: Flags, trust_code: bool, check: bool
+) -> None:
     """Write a copy of RUN_FOLDER's model without the rare words and phrases of its training documents.
 
     It predicts as the model does, but does not know what is gone. Nothing else of the run is copied.
     """
     from plant_plugin.model.strip import strip_model
 
-    removed = strip_model(run_folder, out, training_texts(run_folder, files), least, trust_code=trust_code, check=check)
+    texts = training_texts(run_folder, files, flags)
+    removed = strip_model(run_folder, out, texts, least, trust_code=trust_code, check=check)
     click.echo(f"{out}: {removed.words:,} words, {removed.terms:,} terms and {removed.phrases:,} phrases are removed")

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from plant_plugin.commands.printing import PrintingCommand
 from plant_plugin.config import registry
-from plant_plugin.data.tables import FORMS, Columns, Table
 from plant_plugin.errors import ConfigError, FullDiskError
 from plant_plugin.files import is_full, private_files, write_text
 
 if TYPE_CHECKING:
-    from plant_plugin.data.text import Documents
     from plant_plugin.model.predictor import Predictor
-    from plant_plugin.report.logs import LoggedConfig
 
 EXIT_CODE = 130  # 128 + SIGINT
-SPLITS = {"test": "EVIDENCE", "val": "--validation"}  # what a user can give
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -107,15 +103,6 @@ folder_options = all_of(
 )  # fmt: skip
 
 
-text_column = click.option("--text_column", default="text", show_default=True, help="Key or column of the text.")
-labels_column = click.option(
-    "--labels_column", default="labels", show_default=True, help="Key or column of the labels."
-)
-label_separator = click.option(
-    "--label_separator", help="What separates labels, ' ' for any white space.  [default: what the whole column says]"
-)
-
-
 class Load(Protocol):
     """Reads a model folder as the options of a command say."""
 
@@ -157,34 +144,6 @@ def loads_models(*, names: bool = True) -> Decorator:
     return decorate
 
 
-def reads_documents(
-    form: str | None = None, text: str = "What FILE is; by its ending, else by its first line."
-) -> Decorator:
-    """FILE and how it is read; the command takes them as ``documents``."""
-
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def with_documents(
-            file: str, form: str | None, text_column: str, id_column: str, skip_bad: bool, **options: object
-        ) -> None:
-            documents = Table(file, form, Columns(text_column, None, id_column), skip_bad, "--skip-bad")
-            command(documents=documents, **options)
-            if (skipped := documents.skipped).count:
-                lines = ", ".join(map(str, skipped.lines)) + (", …" if skipped.count > len(skipped.lines) else "")
-                click.echo(f"{skipped.count:,} bad lines were passed over: {lines}", err=True)
-
-        return options(with_documents)
-
-    options = all_of(
-        click.argument("file", default="-"),
-        click.option("--input", "form", type=click.Choice(FORMS), default=form, show_default=True, help=text),
-        text_column,
-        click.option("--id_column", default="id", show_default=True, help="Key or column of the id."),
-        click.option("--skip-bad", is_flag=True, help="Pass over lines that are no document, and say how many."),
-    )
-    return decorate
-
-
 def keep(read: Iterable[str | Path], *outs: Path | None) -> None:
     """Refuse to write onto a file that is read: it would be gone.
 
@@ -196,67 +155,6 @@ def keep(read: Iterable[str | Path], *outs: Path | None) -> None:
         if any(path.is_file() and out.samefile(path) for out in there):
             what, fix = "this is read, and would be replaced by what is made of it", "choose another file to write"
             raise ConfigError(what, where=str(path), fix=fix)
-
-
-def marked_documents(
-    run: Path,
-    split: str,
-    evidence: Path | None = None,
-    out: Path | None = None,
-) -> tuple[Documents, Path]:
-    """Documents, and the file of what coders marked in them.
-
-    Args:
-        run: A run's folder.
-        split: ``test`` or ``val``.
-        evidence: The evidence file; None: the run's own, or the one beside its text file.
-        out: What is to be written, and may be none of these files.
-    """
-    from plant_plugin.data.evidence import evidence_beside, text_beside
-    from plant_plugin.data.text import packed
-    from plant_plugin.report.logs import logged_config
-
-    key: Literal["val_file", "test_file"] = "val_file" if split == "val" else "test_file"
-    config = logged_config(run)
-    text, own = None if evidence is None else text_beside(evidence), config.get(key)
-    if evidence is None and own:
-        text, path = Path(own), (config.get("evidence") or {}).get(key)
-        evidence = Path(path) if path else packed(evidence_beside(text))
-    if text is None or evidence is None:
-        missing = "text" if text is None else "evidence"
-        raise ConfigError(f"there is no {missing} file", where=str(run), fix=f"give {SPLITS[split]}")
-    keep((text, evidence), out)
-    return _read(text, config), evidence
-
-
-def training_texts(run: Path, files: Sequence[Path] = ()) -> list[str]:
-    """The texts that a run was trained on, of the files named, or else of the one that it names itself.
-
-    Raises:
-        ConfigError: It names none, or its content is not what it was trained on.
-    """
-    from plant_plugin.data.documents import source_path
-    from plant_plugin.model.folder import read_content
-    from plant_plugin.report.logs import logged_config
-
-    config = logged_config(run)
-    if files:
-        return [text for file in files for text in _read(file, config).texts]
-    path, fix = config.get("training_file"), "name all files that it was trained on with --training-file"
-    if path is None:
-        raise ConfigError("the run does not name its training file", where=str(run), fix=fix)
-    documents = _read(source_path(path), config)
-    if documents.hash() != read_content(run, trust_code=True)["hashes"].get("train"):  # runs nothing
-        raise ConfigError("the run was not trained on only this file, or it has changed", where=path, fix=fix)
-    return documents.texts
-
-
-def _read(path: Path, config: LoggedConfig) -> Documents:
-    """The documents of a file, of a table from the columns that a run read."""
-    from plant_plugin.data.tables import read_any
-
-    columns = config.get("text_column", "text"), config.get("labels_column", "labels")
-    return read_any(path, text_column=columns[0], labels_column=columns[1])
 
 
 def count_line(name: str, value: object) -> str:

@@ -8,31 +8,29 @@ from typing import Any
 
 import click
 
-from plant_plugin.commands.shared import COUNT, FILE, json_option, label_separator, labels_column, text_column
+from plant_plugin.commands.reading import Flags, columns_of, reads_files
+from plant_plugin.commands.shared import COUNT, FILE, json_option
 from plant_plugin.commands.shared import as_json as json_text
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--png", type=FILE, help="Draw the label frequencies into FILE.")
-@text_column
-@labels_column
-@label_separator
+@reads_files
 @json_option
-def stats(
-    files: tuple[str, ...], png: Path | None, text_column: str, labels_column: str, label_separator: str | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+def stats(files: tuple[str, ...], png: Path | None, flags: Flags, as_json: bool) -> None:
     """Count documents, labels and words of FILES; the first one is the training file.
 
     Shows how labels are distributed over frequency bins, which labels training never shows, which texts are there twice
     or in two files, and how much evidence there is where train_evidence.tsv lies beside train.txt.
     """
-    from plant_plugin.data.tables import Columns
+    from plant_plugin.data.label_column import Trained
     from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, summary
 
-    columns = Columns(text_column, labels_column, separator=label_separator)
-    counted = [read_stats(name, columns) for name in files]
+    columns = columns_of(flags)
+    counted = [read_stats(files[0], columns)]
+    after = Trained(counted[0].column, frozenset(counted[0].label_counts))
+    counted += [read_stats(name, columns._replace(after=after)) for name in files[1:]]
     if as_json:
         bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(counted)]
         click.echo(json_text({"files": summary(counted), "labels by training documents": bins}))
@@ -62,12 +60,11 @@ def _show_stats(rows: list[dict[str, str | int]], bins: Iterable[tuple[str, int,
 @click.option("--epochs", type=COUNT, help="Passes over the text.  [default: until 10 million words are seen, 5 to 50]")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the training.")
 @click.option("--allow_bad_lines", is_flag=True, help="Leave out lines that are not of the format.")
-@text_column
-@labels_column
-@label_separator
-def embeddings(train: str, out: Path, **options: Any) -> None:
+@reads_files
+def embeddings(train: str, out: Path, flags: Flags, **options: Any) -> None:
     """Train word2vec on the training file TRAIN, as LibMultiLabel's embed_file and vocab_file."""
     from plant_plugin.prepare.embeddings import train_embeddings
 
-    vectors, vocabulary = train_embeddings(train, out, **options)
+    reading = {name: value for name, value in flags.items() if value is not None}
+    vectors, vocabulary = train_embeddings(train, out, **options, **reading)
     click.echo(f"embed_file: {vectors}\nvocab_file: {vocabulary}")

@@ -20,7 +20,9 @@ import scipy.sparse as sp
 from plant_plugin.config import registry
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.evidence import marked_sentences, read_evidence
-from plant_plugin.data.tables import form_of
+from plant_plugin.data.label_cells import LabelColumn
+from plant_plugin.data.label_column import Trained
+from plant_plugin.data.tables import Columns, Table, form_of
 from plant_plugin.data.text import Documents, one_label, text_lines
 from plant_plugin.data.unicode_forms import compose, without_spaces
 from plant_plugin.errors import ConfigError, DataError
@@ -28,7 +30,9 @@ from plant_plugin.files import atomic_write, cache_folder
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 # Keys of the configuration that a reader gets which has such arguments.
-READER_KEYS = ("allow_bad_lines", "vocab_file", "text_column", "labels_column", "label_separator")
+COLUMN_KEYS = ("text_column", "labels_column", "label_separator")
+READER_KEYS = ("allow_bad_lines", "vocab_file", *COLUMN_KEYS)
+AS_TEXT = {"data_format": "txt", "label_separator": None}  # of files that are written as LibMultiLabel's text
 DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
 DEMO = Path(__file__).with_name("made_up_notes")  # what examples/made_up_notes.py writes with its defaults, packed
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB its meaning
@@ -105,8 +109,10 @@ class Corpus:
         return Corpus(self.train, self.val, self.test, label_names)
 
 
-def load_corpus(settings: Settings) -> Corpus:
+def load_corpus(settings: Settings, after: Trained | None = None) -> Corpus:
     """Read the splits that a configuration names and build the label set.
+
+    How the labels of the training file are separated holds for all files; ``after`` is what a training before it says.
 
     Without a validation file, ``val_size`` of the training documents are drawn at random (seed 42); no validation
     documents at all are allowed only with ``val_size: 0`` or ``merge_train_val``. The label set holds the labels of
@@ -116,19 +122,19 @@ def load_corpus(settings: Settings) -> Corpus:
         DataError: A file cannot be read, no training document has a label, no validation document is left, or the
             label set or the test split is empty.
     """
-    test = _read_split("test", settings) if settings.test_file else None
+    train, val = _split("train", Documents(), ()), None
     if settings.training_file:
-        train, val = _training_splits(settings)
-    elif settings.eval:  # only scoring: the label set comes from label_file or from the checkpoint
-        train, val = _split("train", Documents(), ()), None
-    else:
+        train, val, after = _training_splits(settings, after)
+    elif not settings.eval:  # only scoring: the label set comes from label_file or from the checkpoint
         raise DataError("no training file", where="training_file", fix="name one, or demo:train")
+    test = _read_split("test", settings, after) if settings.test_file else None
     return Corpus(train, val, test, _label_names(settings, train, val, test))
 
 
-def _training_splits(settings: Settings) -> tuple[Split, Split | None]:
-    train = _read_split("train", settings)
-    val = _read_split("val", settings) if settings.val_file else None
+def _training_splits(settings: Settings, before: Trained | None) -> tuple[Split, Split | None, Trained]:
+    train = _read_split("train", settings, before)
+    after = train.trained
+    val = _read_split("val", settings, after) if settings.val_file else None
     if val is None and settings.val_size > 0:
         train, val = _split_validation(train, settings.val_size)
     if without_spaces(train.texts) and not settings.network_config.get("lm_weight"):
@@ -138,18 +144,20 @@ def _training_splits(settings: Settings) -> tuple[Split, Split | None]:
         fix = "each line must be 'labels TAB text' or 'id TAB labels TAB text'"
         raise DataError("no training document has a label", where=str(settings.training_file), fix=fix)
     if val is not None and settings.merge_train_val:
-        return _merged(train, val), None
-    return train, val
+        return _merged(train, val), None, after
+    return train, val, after
 
 
-def read_documents(source: str, settings: Settings) -> Documents:
-    """Read the documents of a file by its reader; a ``DataError`` where that returns something else."""
+def read_documents(source: str, settings: Settings, after: Trained | None = None) -> Documents:
+    """Read the documents of a file by its reader; a ``DataError`` where that returns something else.
+
+    ``after`` is what the training file says of labels, where this is another one.
+    """
     name = reader_of(source, settings)
     read = registry.get("readers", name).load()
     known = inspect.signature(read).parameters
     arguments = {key: getattr(settings, key) for key in READER_KEYS if key in known}
-    if "form" in known:
-        arguments["form"] = name
+    arguments |= {key: value for key, value in (("form", name), ("after", after)) if key in known}
     documents = read(source_path(source, settings.cache_dir), **arguments)
     if not isinstance(documents, Documents):
         what = f"the reader returned {type(documents).__name__} instead of Documents"
@@ -164,9 +172,20 @@ def reader_of(source: str, settings: Settings) -> str:
     return form_of(Path(source)) if settings.data_format == "txt" else settings.data_format
 
 
-def _read_split(name: str, settings: Settings) -> Split:
+def read_as_text(source: str, settings: Settings) -> bool:
+    """Tell whether a file is read by its ending, and its labels by what the whole column says."""
+    return settings.label_separator is None and reader_of(source, settings) == form_of(Path(source))
+
+
+def text_labels(source: str, settings: Settings) -> LabelColumn:
+    """Return how the labels of a text file are separated."""
+    path = source_path(source, settings.cache_dir)
+    return Table(path, "txt", Columns(separator=settings.label_separator)).label_column
+
+
+def _read_split(name: str, settings: Settings, after: Trained | None = None) -> Split:
     source = str(getattr(settings, FILES[name]))
-    documents = read_documents(source, settings)
+    documents = read_documents(source, settings, after)
     evidence_file = getattr(settings.evidence, FILES[name], None)
     if evidence_file is not None:
         documents.evidence = read_evidence(evidence_file, documents)
@@ -243,7 +262,7 @@ def _split(name: str, documents: Documents, rows: Sequence[int], dropped: int = 
     ids = None if documents.ids is None else [documents.ids[row] for row in rows]
     evidence = None if documents.evidence is None else [documents.evidence[row] for row in rows]
     texts = [documents.texts[row] for row in rows]
-    return Split(texts, labels, ids, dropped, documents.separated, evidence=evidence, name=name)
+    return Split(texts, labels, ids, dropped, documents.column, evidence=evidence, name=name)
 
 
 def _merged(train: Split, val: Split) -> Split:

@@ -1,62 +1,39 @@
-"""The separator of labels in a column of texts: one for the whole column, found by looking at all of its cells."""
+"""The separator of labels in a column of texts: one for a whole run, found by looking at all cells of training."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from plant_plugin.data.text import one_label
+from plant_plugin.data.label_cells import LIST, SPACES, WEIGHT, LabelColumn, one_label
+from plant_plugin.data.mixed_labels import FLAG, SIGNS, check_cells
 from plant_plugin.errors import DataError
 
-SPACES = " "  # any white space
-LIST = "[]"  # each cell is a list as JSON, Python or pandas writes it
-BLANK = "_"  # what stands for white space in a label
-NAMES = {";": "semicolons", "|": "bars", ",": "commas", "\t": "TABs", SPACES: "spaces"}
-SIGNS = (";", "|", ",")  # of several in a column the first one separates
-WEIGHT = re.compile(r"::[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")  # as PECOS writes it after a label
 NUMBERS = re.compile(r"\d+(::[^,\s]+)?(,\d+(::[^,\s]+)?)*")  # a cell of PECOS: numbers of labels
-CODE = re.compile(r"[\w.\-]*\d[\w.\-]*")
-FLAG = "name the separator: --label_separator ';' (or ',', '|', ' ')"
 
 
 @dataclass(frozen=True)
-class LabelColumn:
-    """How the cells of a column are read.
+class Trained:
+    """What training says about the labels of files that are read after it.
 
     Attributes:
-        separator: Some signs, a space for any white space, or ``[]`` for cells that are lists.
-        weighted: Whether every label carries a weight, which is left out.
+        column: How labels that were one text were separated; None: they were lists, or only the labels are known.
+        labels: Those that are trained on.
     """
 
-    separator: str = SPACES
-    weighted: bool = False
+    column: LabelColumn | None = None
+    labels: frozenset[str] = frozenset()
 
-    def labels(self, cell: str) -> list[str]:
-        """Return the labels of a cell; white space inside one becomes ``_``.
-
-        Raises:
-            ValueError: The cell is no list where the others are.
-        """
-        if self.separator == LIST:
-            parts = _items(cell)
-        else:
-            parts = cell.split() if self.separator == SPACES else cell.split(self.separator)
-        if self.weighted:
-            parts = [WEIGHT.sub("", part.strip()) for part in parts]
-        return [label for part in parts if (label := one_label(part))]
-
-    def __str__(self) -> str:
-        """Say it in a few words, for a line on the screen."""
-        if self.separator == LIST:
-            return "labels are lists in brackets"
-        name = NAMES.get(self.separator, repr(self.separator))
-        return f"labels are separated by {name}" + (", their weights are left out" if self.weighted else "")
+    def knowing(self, labels: Iterable[str] | None) -> Trained:
+        """Return the same, with more labels."""
+        return Trained(self.column, self.labels.union(labels or ()))
 
 
-def find_separator(cells: Iterable[str], where: str, *, by_spaces: bool = False) -> LabelColumn:
-    """Find how the labels of a column are separated.
+def find_separator(
+    cells: Iterable[str], where: str, *, by_spaces: bool = False, after: Trained | None = None
+) -> LabelColumn:
+    """Find how the labels of a column are separated: as those of training were, where that is known.
 
     A semicolon anywhere separates the whole column, else a bar, else a comma, else white space. PECOS' numbers, which
     commas join, are known by their form.
@@ -65,77 +42,60 @@ def find_separator(cells: Iterable[str], where: str, *, by_spaces: bool = False)
         cells: Those of the whole column.
         where: The file, for errors.
         by_spaces: The format says that white space separates labels.
+        after: What training says; None: this is the training file, or the only one.
 
     Raises:
-        DataError: Two separators are mixed, or a comma may be a part of a label.
+        DataError: Two separators are mixed, a comma may be a part of a label, or labels are separated otherwise than
+            those of training.
     """
     distinct = {stripped for cell in cells if (stripped := cell.strip())}
-    if distinct and all(cell[0] + cell[-1] == LIST for cell in distinct):
-        return LabelColumn(LIST)
-    signs = [sign for sign in SIGNS if any(sign in cell for cell in distinct)]
-    if by_spaces:
-        numbers = signs == [","] and all(map(NUMBERS.fullmatch, distinct))
-        column = LabelColumn("," if numbers else SPACES)
+    trained = after or Trained()
+    if trained.column is not None and trained.column.by_format == by_spaces:
+        _check_alike(distinct, trained.column, where, by_spaces)
+        column = trained.column
     else:
-        column = LabelColumn(signs[0] if signs else SPACES)
-        if column.separator == ",":
-            _check_commas(distinct, where)
-    labels = {label for cell in distinct for label in column.labels(cell)}
-    if labels and all(map(WEIGHT.search, labels)):
-        return LabelColumn(column.separator, weighted=True)
-    for sign in SIGNS:
-        if sign != column.separator:
-            strict = sign != "," and not by_spaces
-            _check_mixed([label for label in labels if sign in label], sign, labels, column, where, strict)
-    if column.separator != SPACES:
-        several = [label for label in labels if BLANK in label and all(map(_is_code, label.split(BLANK)))]
-        if several:
-            raise _mixed(column, len(several), SPACES, where)
+        column = _alone(distinct, by_spaces)
+        if column.separator == SPACES:
+            column = _with_blanks(distinct, trained.labels, column, where)
+    if column.separator != LIST:
+        check_cells(distinct, column, trained.labels, where, by_spaces)
     return column
 
 
-def _mixed(column: LabelColumn, count: int, sign: str, where: str) -> DataError:
-    # Without these labels: where columns are swapped they would be a note's words.
-    what = f"{column}, but {count} labels seem to hold several, separated by {NAMES[sign]}"
-    return DataError(what, where=where, fix=FLAG)
+def _alone(cells: Collection[str], by_spaces: bool) -> LabelColumn:
+    """Return what cells say that come before all others."""
+    if cells and all(cell[0] + cell[-1] == LIST for cell in cells):
+        return LabelColumn(LIST, by_format=by_spaces)
+    signs = [sign for sign in SIGNS if any(sign in cell for cell in cells)]
+    numbers = signs == [","] and all(map(NUMBERS.fullmatch, cells))
+    column = LabelColumn(signs[0] if signs and (numbers or not by_spaces) else SPACES, by_format=by_spaces)
+    labels = {label for cell in cells for label in column.labels(cell)}
+    weighted = bool(labels) and all(map(WEIGHT.search, labels))
+    return LabelColumn(column.separator, weighted, by_spaces)
 
 
-def _is_code(part: str) -> bool:
-    """Tell whether it is a code as those of diseases are: `I10`, `E11.9`."""
-    return len(part) > 2 and CODE.fullmatch(part) is not None
+def _with_blanks(cells: Collection[str], known: Collection[str], column: LabelColumn, where: str) -> LabelColumn:
+    """Return spaces, unless a label of training holds some: then each cell is one label."""
+    whole = [cell.split() for cell in cells if one_label(cell) in known]
+    several = [words for words in whole if len(words) > 1]
+    as_words = sum(all(word in known for word in words) for words in several)
+    if not several or (column.by_format and as_words == len(several)):
+        return column
+    if column.by_format or as_words:
+        what = f"{len(several)} cells are a label of training if spaces are a part of labels, several if they separate"
+        raise DataError(what, where=where, fix=FLAG)
+    return LabelColumn(SIGNS[0])
 
 
-def _check_commas(cells: Collection[str], where: str) -> None:
-    """Refuse commas that may belong to a label, as that of "neoplasms, benign" does."""
-    parts = [part.strip() for cell in cells for part in cell.split(",")]
-    loose = any(", " in cell for cell in cells)
-    if any(" " in part for part in parts) or (loose and not all(map(CODE.fullmatch, filter(None, parts)))):
-        what = "commas and spaces in the labels: a comma may separate labels or belong to one"
-        raise DataError(what, where=where, fix=f"{FLAG}; or write lists (JSON lines, Parquet)")
-
-
-def _check_mixed(
-    suspects: Collection[str], sign: str, labels: Collection[str], column: LabelColumn, where: str, strict: bool
-) -> None:
-    """Refuse labels that another separator, ``sign``, seems to join; ``strict``: any that holds it.
-
-    Such a label ends in the sign, or has parts that are codes, or one that is a label too. Of parts that have a space
-    between them, as in a title, all have to be labels.
-    """
-    for label in suspects:
-        parts = [part.strip(BLANK) for part in label.split(sign)]
-        known = [part in labels for part in parts if part]
-        joined = all(known) if f"{sign}{BLANK}" in label else any(known)
-        if strict or all(map(_is_code, parts)) or not parts[-1] or (joined and len(known) > 1):
-            raise _mixed(column, len(suspects), sign, where)
-
-
-def _items(cell: str) -> list[str]:
-    """Return the items of a list that is written as a text, as JSON and Python write it."""
-    try:
-        items = ast.literal_eval(cell)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        items = None
-    if isinstance(items, list) and all(isinstance(item, str | int) for item in items) and "' '" not in cell:
-        return [str(item) for item in items]
-    raise ValueError("no list of labels")
+def _check_alike(cells: Collection[str], column: LabelColumn, where: str, by_spaces: bool) -> None:
+    """Refuse cells that are separated otherwise than those of training, all by the same sign."""
+    alone = _alone(cells, by_spaces)
+    there = any(len(cell.split()) > 1 if column.separator == SPACES else column.separator in cell for cell in cells)
+    if LIST in (alone.separator, column.separator):
+        differs = bool(cells) and alone.separator != column.separator
+    else:
+        everywhere = len(cells) > 1 and all(alone.separator in cell for cell in cells)
+        differs = alone.separator not in (SPACES, column.separator) and everywhere and not there
+    if differs or (alone.weighted and not column.weighted):
+        here = f"here {str(alone).removeprefix('labels are ')}"
+        raise DataError(f"{column} in training, {here}", where=where, fix="write both files alike")

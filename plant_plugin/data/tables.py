@@ -15,32 +15,33 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from plant_plugin.data.arrow import arrow_rows
+from plant_plugin.data.columns import DEFAULT, UTF8, Columns
 from plant_plugin.data.foreign_lines import as_text_format, check_columns
-from plant_plugin.data.label_column import LabelColumn, find_separator
+from plant_plugin.data.label_cells import LabelColumn
+from plant_plugin.data.label_column import Trained, find_separator
 from plant_plugin.data.row_formats import csv_rows, json_values
+from plant_plugin.data.rows import NOT_UTF8, Document, Skipped, checked, document_of, problem_of, separated
 from plant_plugin.data.shape import check_shape
 from plant_plugin.data.text import (
     Documents,
     bounded,
     bounded_lines,
     decoded,
-    is_valid,
-    one_label,
     open_text,
     plain_name,
     reading_errors,
 )
 from plant_plugin.data.unicode_forms import compose
-from plant_plugin.errors import DataError, suggestion
+from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, limit
 
 STDIN = "-"
@@ -52,66 +53,9 @@ FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv", "parquet")  # of new 
 WIDTHS = (2, 3)  # columns of the text format
 LINES_KEPT = 5  # numbers of bad lines that are shown
 
-AS_UTF8 = "save the file as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
-NOT_UTF8 = DataError("not valid UTF-8", fix=AS_UTF8)
-NOT_TEXT = DataError("a NUL byte: this is no text", fix="give text, CSV, JSON lines or Parquet")
 A_TAB = DataError("a TAB, and the first line has none", fix="name the form of the file with --input")
 
-
-class Columns(NamedTuple):
-    """Names of the columns that are read; ``labels`` is None where nobody asks for them."""
-
-    text: str = "text"
-    labels: str | None = "labels"
-    id: str = "id"
-    separator: str | None = None  # of labels in a text; None: what the whole column says
-
-    def check(self, names: Iterable[str], where: str) -> None:
-        """Raise a ``DataError`` where a column is missing or there twice."""
-        names = [str(name) for name in names]
-        for key, column in zip(("text_column", "labels_column"), (self.text, self.labels), strict=True):
-            if column is not None and column not in names:
-                near = suggestion(column, names)
-                # Without a header these "names" are a document's: only one that is nearly right is shown.
-                near = near if near.startswith("did you mean") else "the first line has to hold the columns' names"
-                raise DataError(f"there is no column {column!r}", where=where, fix=f"name the column: {key}; {near}")
-        for column in self[:3]:
-            if column is not None and names.count(column) > 1:
-                raise DataError(
-                    f"several columns are called {column!r}", where=where, fix="give each a name of its own"
-                )
-
-
-DEFAULT = Columns()
-
-
-@dataclass
-class Document:
-    """A document as its file has it."""
-
-    text: str = field(repr=False)
-    labels: list[str] = field(default_factory=list, repr=False)
-    id: str | None = None
-    number: int = 1  # among all rows of its file
-    cell: str | None = field(default=None, repr=False)  # labels as one text, before they are separated
-
-    @property
-    def name(self) -> str:
-        """Return the id that its file gives it, else its number."""
-        return str(self.number) if self.id is None else self.id
-
-
-@dataclass
-class Skipped:
-    """Bad rows that were passed over: how many, the numbers of the first of them, and what was wrong with the first."""
-
-    count: int = 0
-    lines: list[int] = field(default_factory=list)
-    problem: DataError | None = None
-
-
 Rows = Iterator[tuple[int, Document | DataError]]  # each with the number of the line or row that it begins in, from 1
-Cells = Mapping[str, object]
 
 
 @dataclass
@@ -154,7 +98,7 @@ class Table:
         """
         for number, (where, line, row) in enumerate(self._rows(), 1):
             if isinstance(row, Document) and row.cell is not None:
-                row = _separated(row, self.label_column)
+                row = separated(row, self.label_column)
             if isinstance(row, Document):
                 row.number = number
                 yield row
@@ -170,28 +114,27 @@ class Table:
 
     @cached_property
     def label_column(self) -> LabelColumn:
-        """Return how labels in a text are separated, by a look at all rows.
+        """Return how labels in a text are separated, by training or a look at all rows.
 
         Raises:
-            DataError: Two separators are mixed.
+            DataError: Two separators are mixed, or one that training does not have.
         """
         if self.columns.separator is not None:
             return LabelColumn(self.columns.separator)
         cells = (row.cell for _, _, row in self._rows() if isinstance(row, Document) and row.cell is not None)
-        return find_separator(cells, self.name, by_spaces=self.form in TEXT_FORMS)
+        return find_separator(cells, self.name, by_spaces=self.form in TEXT_FORMS, after=self.columns.after)
 
     @property
-    def separated(self) -> str:
-        """Say how labels in a text were separated; empty where none were, or as the format says."""
-        column = vars(self).get("label_column")
-        return "" if column is None or (self.form in TEXT_FORMS and column == LabelColumn()) else str(column)
+    def separated(self) -> LabelColumn | None:
+        """Return how labels in a text were separated; None where none were."""
+        return vars(self).get("label_column")
 
     def _rows(self) -> Iterator[tuple[str, int, Document | DataError]]:
         """Yield each row, the document or what is wrong with it, after the file with the unit, and the number in it."""
         with reading_errors(self.name, "check the path; `-` reads standard input"):
             if self.form in ARROW_FORMS:
                 for file, number, cells in arrow_rows(Path(self.source), self.columns.check, self.columns[:3]):
-                    yield f"{file}, row", number, _document(cells, self.columns)
+                    yield f"{file}, row", number, document_of(cells, self.columns)
                 return
             with self._opened() as stream:
                 for number, row in self._rows_of(stream):
@@ -200,7 +143,7 @@ class Table:
     def _rows_of(self, stream: IO[str]) -> Rows:
         if self.form == "text":
             text = bounded(stream.read(limit(LONGEST_LINE) + 1), self.name)
-            return iter([(1, _checked(Document(text)))])
+            return iter([(1, checked(Document(text)))])
         lines = bounded_lines(stream, self.name)
         if self.form == "csv":
             return self._csv_rows(lines)
@@ -216,9 +159,10 @@ class Table:
     def _opened(self) -> AbstractContextManager[IO[str]]:
         newline = "" if self.form == "csv" else None
         if self.source != STDIN:
-            return open_text(Path(self.source), newline)
+            return open_text(Path(self.source), newline, self.columns.encoding)
         # Not closed: standard input is not ours.
-        return nullcontext(decoded(io.BufferedReader(sys.stdin.buffer), self.name, newline))  # type: ignore[arg-type]
+        stream = io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
+        return nullcontext(decoded(stream, self.name, newline, self.columns.encoding))
 
     def _guessed_rows(self, lines: Iterator[str]) -> Rows:
         """Let the first line that holds something decide whether there are columns."""
@@ -239,7 +183,7 @@ class Table:
             cells = line.rstrip("\n").split("\t")
             if len(cells) == 1 and not cells[0].strip(" "):
                 continue
-            if (problem := _problem(line)) is not None:
+            if (problem := problem_of(line)) is not None:
                 yield number, problem
                 continue
             if not width:
@@ -262,29 +206,18 @@ class Table:
         self.columns.check(header, where)
         for line, row in rows:
             cells = row if isinstance(row, DataError) else dict(zip(header, row, strict=True))
-            yield line, _document(cells, self.columns)
+            yield line, document_of(cells, self.columns)
 
     def _json_rows(self, lines: Iterator[str]) -> Rows:
         """Read an object on each line; or a list of objects, or objects over several lines, by how the file begins."""
         fix = f'a line has to be an object like {{"{self.columns.text}": "…", "{self.columns.labels}": ["A", "B"]}}'
         for number, cells in json_values(enumerate(lines, 1)):
             row = cells if isinstance(cells, dict) else DataError("no JSON object", fix=fix)
-            yield number, _document(row, self.columns)
+            yield number, document_of(row, self.columns)
 
 
 def _line_rows(lines: Iterator[str]) -> Rows:
-    return ((number, _checked(Document(line.rstrip("\n")))) for number, line in enumerate(lines, 1))
-
-
-def _problem(text: str) -> DataError | None:
-    """Tell what keeps characters from being a text."""
-    if "\0" in text:
-        return NOT_TEXT
-    return None if is_valid(text) else NOT_UTF8
-
-
-def _checked(row: Document) -> Document | DataError:
-    return _problem(row.text) or _problem("".join((*row.labels, row.cell or "", row.id or ""))) or row
+    return ((number, checked(Document(line.rstrip("\n")))) for number, line in enumerate(lines, 1))
 
 
 def _width(cells: Sequence[str], where: str) -> int:
@@ -295,44 +228,6 @@ def _width(cells: Sequence[str], where: str) -> int:
         raise DataError(what, where=where, fix=fix)
     check_columns(cells, where)
     return len(cells)
-
-
-def _document(cells: Cells | DataError, columns: Columns) -> Document | DataError:
-    """Return the document of a row of a table, or what is wrong with it."""
-    if isinstance(cells, DataError):
-        return cells
-    try:
-        columns.check(cells, "")
-        text, labels = cells[columns.text], None if columns.labels is None else cells[columns.labels]
-        cell = labels if isinstance(labels, str) else None
-        listed = [] if cell is not None else _listed(labels, str(columns.labels))
-        if not isinstance(text, str):
-            what = f"the text under {columns.text!r} is {'empty' if text is None else f'a {type(text).__name__}'}"
-            raise DataError(what, fix="give every document a text")
-    except DataError as error:
-        return error
-    number = cells.get(columns.id)
-    return _checked(Document(text, listed, None if number is None else str(number), cell=cell))
-
-
-def _listed(labels: object, column: str) -> list[str]:
-    """Return the labels of a cell that holds no text."""
-    if labels is None:
-        return []
-    if isinstance(labels, Sequence) and all(isinstance(label, str | int) for label in labels):
-        return [joined for label in labels if (joined := one_label(str(label)))]
-    fix = "a list of labels, or a text in which they are separated by one sign"
-    raise DataError(f"the content of {column!r} is no labels", fix=fix)
-
-
-def _separated(row: Document, column: LabelColumn) -> Document | DataError:
-    """Return the document with the labels that its cell holds."""
-    try:
-        row.labels = column.labels(row.cell or "")
-    except ValueError:
-        fix = "write labels with one separator, or JSON lines or Parquet, which have lists"
-        return DataError("the labels are a list written as text that cannot be read", fix=fix)
-    return row
 
 
 def form_of(path: Path) -> str:
@@ -349,6 +244,9 @@ def read_any(
     text_column: str = "text",
     labels_column: str = "labels",
     label_separator: str | None = None,
+    id_column: str = "id",
+    encoding: str = UTF8,
+    after: Trained | None = None,
 ) -> Documents:
     """Read all documents of a file.
 
@@ -360,12 +258,27 @@ def read_any(
         text_column: Of tables.
         labels_column: Of tables. Numbers of Hugging Face's ``ClassLabel`` become their names.
         label_separator: Of labels in a text, a space for any white space; None: what the whole column says.
+        id_column: Of tables.
+        encoding: Of text, unless its first bytes say another one.
+        after: What training says of labels; None: this is the training file, or the only one.
 
     Raises:
         DataError: As of a :class:`Table`, or there is no document.
         MissingExtraError: pyarrow is needed and not installed.
     """
-    columns = Columns(text_column, labels_column, separator=label_separator)
+    columns = Columns(text_column, labels_column, id_column, label_separator, after, encoding)
+    return read_columns(path, columns, form=form, keep_texts=keep_texts, allow_bad_lines=allow_bad_lines)
+
+
+def read_columns(
+    path: str | Path,
+    columns: Columns,
+    *,
+    form: str | None = None,
+    keep_texts: bool = True,
+    allow_bad_lines: bool = False,
+) -> Documents:
+    """Read all documents of a file, as :func:`read_any`, of these columns."""
     otherwise = "drop such lines with --allow_bad_lines"
     table = Table(path, form or form_of(Path(path)), columns, allow_bad_lines, otherwise)
     documents, ids = Documents(), list[str]()
@@ -377,7 +290,7 @@ def read_any(
     if not documents.texts:
         what, fix = "the file holds no document", "check that it was written completely"
         raise table.skipped.problem or DataError(what, where=str(path), fix=fix)
-    documents.separated = table.separated
+    documents.column = table.separated
     documents.places = compose(documents.texts)
     check_shape(documents.texts, documents.labels, str(path), named=table.form in TABLES)
     documents.dropped, documents.ids = table.skipped.count, ids if len(ids) == len(documents) else None

@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from plant_plugin.data.file_kind import HEAD, encoding_of
+from plant_plugin.data.label_cells import LabelColumn
+from plant_plugin.data.label_cells import one_label as one_label  # where its users look for it
+from plant_plugin.data.label_column import Trained
 from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, above_limit, limit
 
@@ -40,7 +43,7 @@ class Documents:
         ids: None where the file has none.
         dropped: Lines that are left out, because they are not of the format.
         places: Of documents whose texts the file has in another form, by number: see :func:`.compose`.
-        separated: How labels that were one text were separated, in words; empty where the format says it.
+        column: How labels that were one text were separated; None where they were lists.
         evidence: What made somebody assign its labels to each document; None where no file says so.
     """
 
@@ -48,7 +51,7 @@ class Documents:
     labels: list[list[str]] = field(default_factory=list, repr=False)
     ids: list[str] | None = field(default=None, repr=False)
     dropped: int = 0
-    separated: str = ""
+    column: LabelColumn | None = None
     places: dict[int, list[int]] = field(default_factory=dict, repr=False)
     evidence: list[DocumentEvidence] | None = field(default=None, repr=False)
 
@@ -59,6 +62,11 @@ class Documents:
     def without_labels(self) -> int:
         """Count the documents that have none."""
         return sum(not labels for labels in self.labels)
+
+    @property
+    def trained(self) -> Trained:
+        """Return what these documents, as those of training, say of labels of files that are read after them."""
+        return Trained(self.column, frozenset(label for labels in self.labels for label in labels))
 
     def hash(self) -> str:
         """Return SHA-256 (hex) over texts and labels, in order."""
@@ -72,11 +80,6 @@ class Documents:
                 digest.update(len(part).to_bytes(8, "little"))  # so that no two can run together alike
                 digest.update(part)
         return digest.hexdigest()
-
-
-def one_label(text: str) -> str:
-    """Return a label as every file holds it: with ``_`` for white space, by which files separate labels."""
-    return "_".join(text.split())
 
 
 def plain_name(path: Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import logging
 import re
@@ -16,16 +15,12 @@ import torch
 from libmultilabel.common_utils import AttributeDict
 
 from plant_plugin.config import Config
-from plant_plugin.config.rules import DATA_KEYS, SHARES
-from plant_plugin.data.documents import read_documents, reader_of, source_path
-from plant_plugin.data.label_column import LabelColumn
-from plant_plugin.data.tables import Columns, Table
-from plant_plugin.errors import CheckpointError, ConfigError, DataError
-from plant_plugin.files import cache_folder, write_text
+from plant_plugin.config.rules import SHARES
+from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.host.text_files import files_as_text
 from plant_plugin.report.run import Run
 
 OWN_TEST = "libmultilabel_test"  # phase of LibMultiLabel's own test: `test` is one pass over the scores, of every model
-READ_BY_LIBMULTILABEL = ("txt", "svm", "xmc")  # formats; of all others the documents are written as text
 LIGHTNING = ("lightning", "lightning.pytorch", "lightning.fabric", "lightning.fabric.utilities.seed")
 # LibMultiLabel's main.py looks at these before it hands the configuration on, and logs.json lists what was looked at.
 SEEN_BY_MAIN = ("config", "data_name", "model_name", "eval", "result_dir", "run_name", "silent", "linear")
@@ -53,13 +48,7 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
         # One document may validate; of the limits 1 is a share.
         number = values[key] > 1 or (key == "val_size" and values[key] == 1)
         values[key] = int(values[key]) if number else float(values[key])
-    for key in DATA_KEYS:
-        if source := values[key]:
-            reader = reader_of(source, config)
-            foreign = reader not in READ_BY_LIBMULTILABEL or _is_separated(source, config)
-            values[key] = str(_as_text(source, config) if foreign else source_path(source, config.cache_dir))
-            values["data_format"] = "txt" if foreign else config.data_format
-            values["label_separator"] = None if foreign else config.label_separator
+    values |= files_as_text(config)
     folder = values["checkpoint_path"] or values["resume"]
     if folder and not config.trust_code:
         what = "a model of LibMultiLabel is a pickle, and loading one runs whatever code it names"
@@ -75,31 +64,6 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
     if settings.eval or settings.model_name == "XMLCNN":
         settings.test_file, settings.seed  # noqa: B018
     return settings
-
-
-def _is_separated(source: str, config: Config) -> bool:
-    """Tell whether something else than white space separates the labels of a text file."""
-    if reader_of(source, config) != "txt":
-        return False
-    table = Table(source_path(source, config.cache_dir), "txt", Columns(separator=config.label_separator))
-    return table.label_column != LabelColumn()
-
-
-def _as_text(source: str, config: Config) -> Path:
-    """Write documents of a user's reader into the cache folder, in the text format that LibMultiLabel reads."""
-    documents = read_documents(source, config)
-    lines = []
-    for text, labels in zip(documents.texts, documents.labels, strict=True):
-        if spaced := next((label for label in labels if label != "".join(label.split())), None):
-            fix = "write another character in its place"
-            what = "a label with a space in it, which LibMultiLabel would take for two"
-            raise DataError(what, where=f"{source}: {spaced!r}", fix=fix)
-        lines.append(f"{' '.join(labels)}\t{' '.join(text.split())}\n")
-    content = "".join(lines)
-    target = cache_folder(config.cache_dir) / "read" / f"{hashlib.sha256(content.encode()).hexdigest()}.txt"
-    if not target.is_file():
-        write_text(target, content)
-    return target
 
 
 def _spelled(metric: str, linear: bool) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.evidence import evidence_beside, parts, read_marks
-from plant_plugin.data.tables import DEFAULT, Columns, Table, form_of, read_any
+from plant_plugin.data.tables import DEFAULT, Columns, LabelColumn, Table, form_of, read_columns
 from plant_plugin.data.text import packed
 from plant_plugin.data.unicode_forms import alike_line
 from plant_plugin.errors import DataError, needs_extra
@@ -41,7 +41,7 @@ class FileStats:
     label_counts: Counter[str] = field(default_factory=Counter, repr=False)  # documents of each label
     texts: Counter[bytes] = field(default_factory=Counter, repr=False)  # documents of each text, by its digest
     evidence: EvidenceStats | None = None
-    separated: str = ""  # how labels that were one text were separated
+    column: LabelColumn | None = None  # how labels that were one text were separated
 
 
 def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
@@ -61,7 +61,7 @@ def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
         stats.texts[hashlib.blake2b(document.text.encode(), digest_size=16).digest()] += 1
     if not stats.labels_each:
         raise DataError("the file holds no document", where=source, fix="check that it was written completely")
-    stats.separated = table.separated
+    stats.column = table.separated
     evidence = packed(evidence_beside(path))
     if evidence is not None:
         stats.evidence = _evidence_stats(path, evidence, columns)
@@ -69,10 +69,7 @@ def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
 
 
 def _evidence_stats(path: Path, evidence: Path, columns: Columns) -> EvidenceStats:
-    documents = read_any(
-        path, text_column=columns.text, labels_column=columns.labels or "", label_separator=columns.separator
-    )
-    stats = EvidenceStats()
+    documents, stats = read_columns(path, columns), EvidenceStats()
     for text, labels in zip(documents.texts, read_marks(evidence, documents), strict=True):
         marked = np.zeros(len(text), bool)
         for spans in parts(labels).values():
@@ -103,8 +100,8 @@ def summary(files: Sequence[FileStats]) -> list[dict[str, str | int]]:
         }
         if line := alike_line(stats.label_counts):
             row["labels alike"] = line
-        if stats.separated:
-            row["labels in a text"] = stats.separated.removeprefix("labels are ")
+        if stats.column and stats.column.said:
+            row["labels in a text"] = stats.column.said.removeprefix("labels are ")
         if stats.evidence is not None:
             evidence = stats.evidence
             row["labels given with evidence"] = evidence.labels_given

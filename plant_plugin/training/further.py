@@ -27,13 +27,12 @@ from torch import Tensor
 
 from plant_plugin.config import Config, load_config
 from plant_plugin.config.load import WITHOUT_INFLUENCE
-from plant_plugin.config.options import PLANTED_SCORES, EvidenceOptions
+from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.sections import FIELDS, Settings
 from plant_plugin.config.values import Keys
-from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus, read_documents, reader_of
+from plant_plugin.data.documents import AS_TEXT, COLUMN_KEYS, DEMO_PREFIX, Corpus, Split, load_corpus, read_as_text
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.label_names import names_beside
-from plant_plugin.data.text import packed
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import CheckpointError, DataError
@@ -45,6 +44,7 @@ from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.prepare.marked.marked import Marked, write_sets
 from plant_plugin.report.logs import logged_config, write_log_config
 from plant_plugin.report.record import FIRST_PASS, FURTHER, Further, read_further
+from plant_plugin.training.further_files import how_read, new_documents, plain, write_test_file
 from plant_plugin.training.inputs import Encoded
 
 Say = Callable[[str], None]
@@ -84,7 +84,10 @@ def further(
     if Path(str(keys.get("label_file"))).resolve() == (folder / DOCUMENTS / LABELS).resolve():
         keys.pop("label_file")  # of the training before: it grows
     before = load_config(None, keys)
-    old, new, earlier = _corpus(folder, before), _new_documents(file, before), read_further(folder)
+    old, earlier, reading = _corpus(folder, before), read_further(folder), how_read(before, flags)
+    trained = old.train.trained.knowing(read_labels(folder)[0])
+    new = new_documents(file, reading, trained)
+    flags = {key: value for key, value in flags.items() if key not in COLUMN_KEYS}
     new_rows, old_rows = _rows(new, old.train)
     # Of the documents before, those at the head that its network has not read either.
     unread = earlier["new"] + earlier["waiting"] if earlier is not None and few_are_new(earlier) else 0
@@ -101,11 +104,15 @@ def further(
     sets = {"train": [*_marked(new, new_rows), *_marked(old.train, old_rows)]}
     if old.val is None:  # none, or merged
         keys |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
-    elif config.val_file is None or not _read_as_text(config.val_file, before):  # drawn from the training file
+    elif config.val_file is None or not read_as_text(config.val_file, before):  # drawn from the training file
         sets["valid"] = list(_marked(old.val, range(len(old.val))))
     run_folder = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
     with private_files():
         files = _written(run_folder / DOCUMENTS, sets, {*read_labels(folder)[0]}, config, before)
+        if config.test_file is not None:
+            read_by = reading if "test_file" in flags else before
+            tested = write_test_file(config.test_file, read_by, before, run_folder / DOCUMENTS, trained)
+            files |= {"test_file": config.test_file if tested is None else str(tested)}
     reads = len(new_rows) + waiting > len(old_rows) - waiting or "stage2.epochs" in flags
     write_json(run_folder / FURTHER, {"folder": str(folder), "new": len(new_rows), "waiting": waiting, "reads": reads})
     settled = dataclasses.replace(load_config(None, {**keys, **flags, **files}), checkpoint_dir=run_folder)
@@ -158,24 +165,13 @@ def taken_over(keys: Mapping[str, object], where: str, *, trust_code: bool) -> t
     return taken, amiss
 
 
-def _new_documents(file: Path, before: Config) -> Split:
-    """Read the documents of a file that have labels, read by its ending, with the evidence that lies beside it."""
-    beside = packed(evidence_beside(file))
-    evidence = EvidenceOptions(training_file=None if beside is None else str(beside))
-    only_these = dataclasses.replace(
-        before, training_file=str(file), val_file=None, test_file=None, val_size=0, remove_no_label_data=True,
-        data_format="txt", evidence=evidence,
-    )  # fmt: skip
-    return load_corpus(only_these).train
-
-
 def _written(folder: Path, sets: dict[str, list[Marked]], known: set[str], config: Config, before: Config) -> Keys:
     """Write the documents of both trainings, with labels and names, to a folder; return the keys that name the files.
 
     A label whose last document was coded anew stays one that the network knows: ``known`` holds all of the run before.
     """
     write_sets(folder, {"": sets}, (), {"command": "train --from", "options": {}, "counts": {}})
-    keys: Keys = {"data_format": "txt", **_test_file_as_text(config, before, folder)}
+    keys: Keys = {**AS_TEXT}
     if config.label_file is None:
         labels = known.union(*(document.labels for documents in sets.values() for document in documents))
         write_text(folder / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
@@ -207,34 +203,15 @@ def _rows(new: Split, old: Split) -> tuple[list[int], list[int]]:
 def _rows_of_texts(split: Split) -> dict[str, list[int]]:
     rows_by_text: dict[str, list[int]] = {}
     for row, text in enumerate(split.texts):
-        rows_by_text.setdefault(_plain(text), []).append(row)
+        rows_by_text.setdefault(plain(text), []).append(row)
     return rows_by_text
-
-
-def _test_file_as_text(config: Config, before: Config, folder: Path) -> Keys:
-    """Write a test file that another reader reads to a folder; return no key where it can be named as it is."""
-    if config.test_file is None or _read_as_text(config.test_file, before):
-        return {}
-    tested = read_documents(config.test_file, before)
-    lines = zip(tested.labels, tested.texts, strict=True)
-    write_text(folder / "test.txt", "".join(f"{' '.join(labels)}\t{_plain(text)}\n" for labels, text in lines))
-    return {"test_file": str(folder / "test.txt")}
-
-
-def _read_as_text(file: str, before: Config) -> bool:
-    """Tell whether a file of the run before is read alike where ``data_format`` is ``txt``, as it is from then on."""
-    return reader_of(file, dataclasses.replace(before, data_format="txt")) == reader_of(file, before)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _coded(split: Split, row: int) -> dict[str, list[str]]:
     """Return the labels of a document, each with the words that prove it."""
     evidence, text = {} if split.evidence is None else split.evidence[row], split.texts[row]
     return {
-        label: sorted(_plain(text[start:end]) for start, end in evidence.get(label, [])) for label in split.labels[row]
+        label: sorted(plain(text[start:end]) for start, end in evidence.get(label, [])) for label in split.labels[row]
     }
 
 

@@ -18,6 +18,7 @@ from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, FrozenStates, Places, TokenMarks
 from plant_plugin.data.documents import Corpus, Split, label_hash, load_corpus, with_sentences
+from plant_plugin.data.label_column import Trained
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, build_tokens, encode_cached
 from plant_plugin.data.unicode_forms import alike_line
@@ -122,8 +123,8 @@ def prepare(
         CheckpointError: ``label_file`` names other labels than the checkpoint.
     """
     with run.phase("read"):
-        corpus = load_corpus(settings)
-    for line in dict.fromkeys(split.separated for split in corpus.splits):
+        corpus = load_corpus(settings, Trained(labels=frozenset(label_names or ())))
+    for line in dict.fromkeys(split.column.said for split in corpus.splits if split.column):
         if line:
             run.log(f"{line}: label_separator says another one")
     if line := alike_line(corpus.label_names):

@@ -29,7 +29,6 @@ def test_embeddings_hands_everything_over(monkeypatch: pytest.MonkeyPatch, tmp_p
     flags = ["--dim", "8", "--min_count", "2", "--epochs", "3", "--seed", "4", "--allow_bad_lines"]
     outcome = invoke("embeddings", "demo:train", "--out", out, *flags)
     options = {"dim": 8, "min_count": 2, "epochs": 3, "seed": 4, "allow_bad_lines": True}
-    options |= {"text_column": "text", "labels_column": "labels", "label_separator": None}
     assert seen == [(("demo:train", Path(out)), options)]
     assert outcome.output == f"embed_file: {out}\nvocab_file: {out}.vocab\n"
 

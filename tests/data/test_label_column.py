@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from plant_plugin.data.label_column import LabelColumn, find_separator
+from plant_plugin.data.label_cells import LabelColumn
+from plant_plugin.data.label_column import Trained, find_separator
 from plant_plugin.errors import DataError
 
 
@@ -65,14 +66,43 @@ def test_what_two_separators_may_have_separated_is_refused_without_its_words(cel
     assert not any(word in str(error.value) for word in "I10 E11.9 R05 J81 benign safety".split())
 
 
-def test_a_cell_that_is_no_list_among_lists_is_an_error() -> None:
-    for cell in ("['a' 'b']", "[a, b]", "[{'a': 1}]", "a"):
-        with pytest.raises(ValueError, match="no list of labels"):
-            LabelColumn("[]").labels(cell)
+SEMICOLONS = Trained(LabelColumn(";"), frozenset({"public_health", "food"}))
 
 
-def test_it_is_said_in_one_line() -> None:
-    assert str(LabelColumn(";")) == "labels are separated by semicolons"
-    assert str(LabelColumn(",", weighted=True)) == "labels are separated by commas, their weights are left out"
-    assert str(LabelColumn("[]")) == "labels are lists in brackets"
-    assert str(LabelColumn("//")) == "labels are separated by '//'"
+@pytest.mark.parametrize(
+    ("cells", "after", "labels"),
+    [
+        (["public health", "food"], SEMICOLONS, [["public_health"], ["food"]]),
+        (["neoplasms, benign"], SEMICOLONS, [["neoplasms,_benign"]]),
+        (["public health"], Trained(labels=SEMICOLONS.labels), [["public_health"]]),
+        (["a b"], Trained(labels=SEMICOLONS.labels), [["a", "b"]]),
+        (["0"], Trained(LabelColumn(" ", weighted=True)), [["0"]]),
+    ],
+)
+def test_training_decides(cells: list[str], after: Trained, labels: list[list[str]]) -> None:
+    column = find_separator(cells, "t.csv", after=after)
+    assert [column.labels(cell) for cell in cells] == labels
+
+
+@pytest.mark.parametrize(
+    ("cells", "after"),
+    [
+        (["['a', 'b']", "['a']"], SEMICOLONS),
+        (["a", "b"], Trained(LabelColumn("[]"))),
+        (["a,b", "c,d"], SEMICOLONS),
+        (["a::0.1", "b::2"], Trained(LabelColumn(" "))),
+        (["a;b", "c"], Trained(LabelColumn(" "))),
+        (["public health"], Trained(labels=frozenset({"public_health", "public", "health"}))),
+    ],
+)
+def test_what_disagrees_with_training_is_refused(cells: list[str], after: Trained) -> None:
+    with pytest.raises(DataError, match=r"t\.csv"):
+        find_separator(cells, "t.csv", after=after)
+
+
+def test_text_and_tables_are_separated_each_by_its_own_format() -> None:
+    by_text = Trained(LabelColumn(by_format=True), frozenset({"public_health", "old", "age"}))
+    assert find_separator(["public health"], "t.csv", after=by_text).separator == ";"
+    assert find_separator(["old age"], "t.txt", by_spaces=True, after=by_text).separator == " "
+    with pytest.raises(DataError, match=r"t\.txt"):
+        find_separator(["public health"], "t.txt", by_spaces=True, after=SEMICOLONS)

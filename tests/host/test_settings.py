@@ -93,6 +93,7 @@ def test_log_lines_are_shown_unless_silent_and_handlers_removed(capsys: pytest.C
 def test_labels_that_commas_join_are_separated_for_libmultilabel_too(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("0\tred boots\n1,2\tblue vest\n")
     config = load_config("linear_demo", {"training_file": str(tmp_path / "train.txt"), "val_size": 0.5,
-                                         "test_file": None, "cache_dir": str(tmp_path / "cache")})  # fmt: skip
+                                         "val_file": None, "test_file": None,
+                                         "cache_dir": str(tmp_path / "cache")})  # fmt: skip
     settings = library_settings(config, Run(tmp_path / "run", silent=True))
     assert Path(settings.training_file).read_text() == "0\tred boots\n1 2\tblue vest\n"

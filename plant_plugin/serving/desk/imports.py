@@ -8,14 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from plant_plugin.data.evidence import evidence_beside, read_evidence
-from plant_plugin.data.tables import read_any
+from plant_plugin.data.tables import DEFAULT, Columns, read_columns
 from plant_plugin.data.text import packed
 from plant_plugin.serving.desk.people import Coder
 from plant_plugin.serving.desk.store import Decision, Desk
 from plant_plugin.serving.desk.tables import ADD
 
 
-def add_coded(desk: Desk, path: Path, coder: Coder, date: str | None = None, wanted: int = 1) -> list[int]:
+def add_coded(
+    desk: Desk, path: Path, coder: Coder, date: str | None = None, wanted: int = 1, columns: Columns = DEFAULT
+) -> list[int]:
     """Put coded documents into the queue as finished by a coder.
 
     Returns:
@@ -24,12 +26,13 @@ def add_coded(desk: Desk, path: Path, coder: Coder, date: str | None = None, wan
     Raises:
         DataError: A file cannot be read, or a line is not of its format.
     """
-    read = read_any(path)
+    read = read_columns(path, columns)
     beside = packed(evidence_beside(path))
-    evidence = read_evidence(beside, read) if beside is not None else [{} for _ in read.texts]
-    names = read.ids or [str(number) for number in range(1, len(read.texts) + 1)]
+    evidence = read_evidence(beside, read) if beside else [{}] * len(read)
     coded = (
         (name, text, [Decision(label, ADD, spans.get(label, [])) for label in dict.fromkeys(labels)])
-        for name, text, labels, spans in zip(names, read.texts, read.labels, evidence, strict=True)
+        for name, text, labels, spans in zip(
+            read.ids or map(str, range(1, len(read) + 1)), read.texts, read.labels, evidence, strict=True
+        )
     )
     return desk.import_coded(coder, coded, date, wanted)

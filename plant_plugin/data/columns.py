@@ -1,0 +1,40 @@
+"""Which columns of a table are read, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from plant_plugin.data.label_column import Trained
+from plant_plugin.errors import DataError, suggestion
+
+UTF8 = "utf-8-sig"  # a byte order mark is skipped
+
+
+class Columns(NamedTuple):
+    """Names of the columns that are read; ``labels`` is None where nobody asks for them."""
+
+    text: str = "text"
+    labels: str | None = "labels"
+    id: str = "id"
+    separator: str | None = None  # of labels in a text; None: what the whole column says
+    after: Trained | None = None  # what training says of labels; None: this is the training file, or the only one
+    encoding: str = UTF8  # of text, unless its first bytes say another one
+
+    def check(self, names: Iterable[str], where: str) -> None:
+        """Raise a ``DataError`` where a column is missing or there twice."""
+        names = [str(name) for name in names]
+        for key, column in zip(("text_column", "labels_column"), (self.text, self.labels), strict=True):
+            if column is not None and column not in names:
+                near = suggestion(column, names)
+                # Without a header these "names" are a document's: only one that is nearly right is shown.
+                near = near if near.startswith("did you mean") else "the first line has to hold the columns' names"
+                raise DataError(f"there is no column {column!r}", where=where, fix=f"name the column: {key}; {near}")
+        for column in self[:3]:
+            if column is not None and names.count(column) > 1:
+                raise DataError(
+                    f"several columns are called {column!r}", where=where, fix="give each a name of its own"
+                )
+
+
+DEFAULT = Columns()

@@ -1,0 +1,83 @@
+"""Whether a column of labels mixes two separators, by looking at all of its cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from plant_plugin.data.label_cells import NAMES, SPACES, LabelColumn, one_label
+from plant_plugin.errors import DataError
+
+BLANK = "_"  # what stands for white space in a label
+SIGNS = (";", "|", ",")  # of several in a column the first one separates
+CODE = re.compile(r"[\w.\-]*\d[\w.\-]*")
+FLAG = "name the separator: --label_separator ';' (or ',', '|', ' ')"
+
+
+def check_cells(
+    cells: Collection[str], column: LabelColumn, known: Collection[str], where: str, by_spaces: bool
+) -> None:
+    """Refuse cells in which another separator than that of the column seems to be mixed in.
+
+    Args:
+        cells: Those of the whole column, each once.
+        column: How they are separated.
+        known: Labels of training, which are labels here too.
+        where: The file, for errors.
+        by_spaces: The format says that white space separates labels.
+
+    Raises:
+        DataError: A label seems to hold several, or a comma may be a part of a label.
+    """
+    if column.separator == "," and not by_spaces:
+        _check_commas(cells, known, where)
+    if column.weighted:
+        return
+    labels = {label for cell in cells for label in column.labels(cell)}
+    every = labels.union(known)
+    for sign in SIGNS:
+        if sign != column.separator:
+            strict = sign != "," and not by_spaces
+            suspects = [label for label in labels if sign in label and label not in known]
+            _check_mixed(suspects, sign, every, column, where, strict)
+    if column.separator != SPACES:
+        several = [label for label in labels if BLANK in label and all(map(_is_code, label.split(BLANK)))]
+        if several:
+            raise _mixed(column, len(several), SPACES, where)
+
+
+def _mixed(column: LabelColumn, count: int, sign: str, where: str) -> DataError:
+    # Without these labels: where columns are swapped they would be a note's words.
+    what = f"{column}, but {count} labels seem to hold several, separated by {NAMES[sign]}"
+    return DataError(what, where=where, fix=FLAG)
+
+
+def _is_code(part: str) -> bool:
+    """Tell whether it is a code as those of diseases are: `I10`, `E11.9`."""
+    return len(part) > 2 and CODE.fullmatch(part) is not None
+
+
+def _check_commas(cells: Collection[str], known: Collection[str], where: str) -> None:
+    """Refuse commas that may belong to a label, as that of "neoplasms, benign" does."""
+    parts = {part.strip() for cell in cells for part in cell.split(",")}
+    loose = any(", " in cell for cell in cells)
+    parts -= {part for part in parts if one_label(part) in known}
+    if any(" " in part for part in parts) or (loose and not all(map(CODE.fullmatch, filter(None, parts)))):
+        what = "commas and spaces in the labels: a comma may separate labels or belong to one"
+        raise DataError(what, where=where, fix=f"{FLAG}; or write lists (JSON lines, Parquet)")
+
+
+def _check_mixed(
+    suspects: Collection[str], sign: str, labels: Collection[str], column: LabelColumn, where: str, strict: bool
+) -> None:
+    """Refuse labels that another separator, ``sign``, seems to join; ``strict``: any that holds it.
+
+    Such a label ends in the sign, or has parts that are codes, or one that is a label too. Of parts that have a space
+    between them, as in a title, all have to be labels.
+    """
+    for label in suspects:
+        parts = [part.strip(BLANK) for part in label.split(sign)]
+        known = [part in labels for part in parts if part]
+        joined = all(known) if f"{sign}{BLANK}" in label else any(known)
+        if strict or all(map(_is_code, parts)) or not parts[-1] or (joined and len(known) > 1):
+            raise _mixed(column, len(suspects), sign, where)

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from plant_plugin.data.label_cells import LabelColumn, one_label
+
+
+def test_a_cell_that_is_no_list_among_lists_is_an_error() -> None:
+    for cell in ("['a' 'b']", "[a, b]", "[{'a': 1}]", "a"):
+        with pytest.raises(ValueError, match="no list of labels"):
+            LabelColumn("[]").labels(cell)
+
+
+def test_it_is_said_in_one_line() -> None:
+    assert str(LabelColumn(";")) == "labels are separated by semicolons"
+    assert str(LabelColumn(",", weighted=True)) == "labels are separated by commas, their weights are left out"
+    assert str(LabelColumn("[]")) == "labels are lists in brackets"
+    assert str(LabelColumn("//")) == "labels are separated by '//'"
+
+
+def test_only_what_the_format_says_need_not_be_said() -> None:
+    assert not LabelColumn(by_format=True).said
+    assert LabelColumn().said == "labels are separated by spaces"
+    assert LabelColumn(weighted=True, by_format=True).said
+
+
+def test_white_space_in_a_label_is_an_underscore() -> None:
+    assert one_label(" public \t health") == "public_health"
