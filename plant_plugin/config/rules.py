@@ -11,6 +11,7 @@ from pathlib import Path
 from plant_plugin.config import registry
 from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES, Block, Stage1Options
 from plant_plugin.config.problems import Problems, read_section
+from plant_plugin.config.readers import has_places
 from plant_plugin.config.registry import Entry
 from plant_plugin.config.sections import BLOCKS, FIELDS, OPTIONS, Settings
 from plant_plugin.config.values import parse_interval
@@ -18,7 +19,6 @@ from plant_plugin.errors import ConfigError, PlantError, suggestion
 from plant_plugin.evaluation.names import DEFAULT_THRESHOLD, parse_metric
 
 PATH_FIX = "check the path; a relative one starts at the folder you are in"
-TEXTS = ("txt", "csv", "jsonl", "parquet", "datasets")  # formats in which evidence has places
 DATA_KEYS = ("training_file", "val_file", "test_file")
 SHARES = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
 DEMO = ("demo:train", "demo:valid", "demo:test")
@@ -147,7 +147,7 @@ def _check_evidence(settings: Settings, network: Entry | None, problems: Problem
         fix = "give evidence.training_file too, or leave it out"
         problems.add("evidence.val_file", what, fix, value=evidence.val_file)
     planted = evidence.training_file is not None or evidence.mine
-    if planted and settings.data_format not in TEXTS:
+    if planted and not has_places(settings.data_format):
         fix = "give texts (data_format: txt), or leave evidence out"
         problems.add("evidence", f"documents of data_format {settings.data_format} have no places to mark", fix)
     for key in OF_PHRASES:

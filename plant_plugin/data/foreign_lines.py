@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from plant_plugin.data.header_names import is_header_name
 from plant_plugin.errors import DataError
 
 PREFIX = "__label__"
-HEADER = {"id", "label", "labels", "text"}  # what a table would call its columns
 SUBJECTS = re.compile(r"\s*((<\S+:\S+>|https?://\S+|urn:\S+)\s*)+")
 
 
@@ -70,7 +70,7 @@ def fasttext_document(line: str, prefix: str = PREFIX) -> tuple[list[str], str]:
 
 def check_columns(cells: Sequence[str], where: str) -> None:
     """Raise a ``DataError`` where the first line has the columns of another format, or names them."""
-    if HEADER.issuperset(name.strip().lower() for name in cells):
+    if all(map(is_header_name, cells)):
         raise DataError("a header, which would be a document", where=where, fix="take this line out")
     if SUBJECTS.fullmatch(cells[-1]):
         what = "URIs where the text should be, as in Annif's corpora (text TAB <uri> <uri>)"

@@ -41,7 +41,7 @@ def check_cells(
             suspects = [label for label in labels if sign in label and label not in known]
             _check_mixed(suspects, sign, every, column, where, strict)
     if column.separator != SPACES:
-        several = [label for label in labels if BLANK in label and all(map(_is_code, label.split(BLANK)))]
+        several = [label for label in labels if BLANK in label and all(map(is_code, label.split(BLANK)))]
         if several:
             raise _mixed(column, len(several), SPACES, where)
 
@@ -52,7 +52,7 @@ def _mixed(column: LabelColumn, count: int, sign: str, where: str) -> DataError:
     return DataError(what, where=where, fix=FLAG)
 
 
-def _is_code(part: str) -> bool:
+def is_code(part: str) -> bool:
     """Tell whether it is a code as those of diseases are: `I10`, `E11.9`."""
     return len(part) > 2 and CODE.fullmatch(part) is not None
 
@@ -79,5 +79,5 @@ def _check_mixed(
         parts = [part.strip(BLANK) for part in label.split(sign)]
         known = [part in labels for part in parts if part]
         joined = all(known) if f"{sign}{BLANK}" in label else any(known)
-        if strict or all(map(_is_code, parts)) or not parts[-1] or (joined and len(known) > 1):
+        if strict or all(map(is_code, parts)) or not parts[-1] or (joined and len(known) > 1):
             raise _mixed(column, len(suspects), sign, where)

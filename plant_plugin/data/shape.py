@@ -5,16 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from plant_plugin.data.header_names import header_words
 from plant_plugin.errors import DataError
 
 MANY = 20  # documents from which on a word a line is no chance
 RUNNING, LONG = 8, 40  # labels of a document, letters of a label that look like a text
-# What people call the columns of texts and labels, in parts of a name: `note_text`, `icd10_codes`.
-HEADER_WORDS = frozenset(
-    "abstract befund body categories category class classes code codes content description diagnose diagnoses "
-    "diagnosis diagnostico doc docid document file filename hadm icd icd10 icd9 id identifier label labels note "
-    "note_id notes subject subjects summary tag tags target targets text texte texto texts title topic topics".split()
-)
 NAME = re.compile(r"[^\W\d_][\w \-.]{0,40}")
 URI = re.compile(r"(https?|urn|doi|ftp):\S+")
 FLAGS = re.compile(r"[01]([\s,;|]+[01]){2,}|[01]{4,}")
@@ -53,7 +48,7 @@ def _is_header(texts: Sequence[str], labels: Sequence[Sequence[str]]) -> bool:
     follow = {label for each in labels[1:] for label in each}
     if names[0] in follow or not NAME.fullmatch(names[0]):
         return False
-    words = [set(re.split(r"[\W_]+", name.lower())) & HEADER_WORDS for name in (text, names[0])]
+    words = [header_words(name) for name in (text, names[0])]
     with_digits = sum(any(map(str.isdigit, label)) for label in follow)
     unlike = not any(map(str.isdigit, names[0])) and with_digits > 0.9 * len(follow) and len(follow) > 1
     return all(words) or (any(words) and unlike)

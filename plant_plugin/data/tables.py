@@ -19,11 +19,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
 from plant_plugin.data.arrow import arrow_rows
+from plant_plugin.data.column_order import LOOKED, check_order
 from plant_plugin.data.columns import DEFAULT, UTF8, Columns
 from plant_plugin.data.foreign_lines import as_text_format, check_columns
 from plant_plugin.data.label_cells import LabelColumn
@@ -79,6 +80,7 @@ class Table:
     skip_bad: bool = False
     otherwise: str = ""
     skipped: Skipped = field(default_factory=Skipped, init=False)
+    order: str = field(default="", init=False)  # of the columns of a text file, where its first line decided
 
     def __post_init__(self) -> None:
         if self.form is None and (by_ending := form_of(Path(self.source))) in TABLES:
@@ -97,7 +99,7 @@ class Table:
                 line, without its content.
         """
         for number, (where, line, row) in enumerate(self._rows(), 1):
-            if isinstance(row, Document) and row.cell is not None:
+            if isinstance(row, Document) and row.cell is not None and self.columns.labels is not None:
                 row = separated(row, self.label_column)
             if isinstance(row, Document):
                 row.number = number
@@ -172,9 +174,23 @@ class Table:
             if line.strip():
                 break
         if head and head[-1].count("\t") + 1 in WIDTHS:
-            return self._text_rows(chain(head, lines))
+            return self._in_order(self._text_rows(chain(head, lines)))
         rows = _line_rows(chain(head, lines))
         return ((number, A_TAB if isinstance(row, Document) and "\t" in row.text else row) for number, row in rows)
+
+    def _in_order(self, rows: Rows) -> Rows:
+        """Yield rows after a look at the first ones, and note in which order their columns are taken to be."""
+        head = list[tuple[int, Document | DataError]]()
+        seen = list[Document]()
+        for number, row in islice(rows, LOOKED):
+            head.append((number, row))
+            if isinstance(row, DataError):
+                break
+            seen.append(row)
+        ids = [row.id for row in seen if row.id is not None]
+        check_order(ids, [row.cell or "" for row in seen], [row.text for row in seen], self.name)
+        self.order = "id, labels and text" if ids else "labels and text"
+        yield from chain(head, rows)
 
     def _text_rows(self, lines: Iterator[str]) -> Rows:
         """Read two or three columns, as the first line has; empty lines and those of spaces are no rows."""
@@ -192,8 +208,7 @@ class Table:
                 what = f"{len(cells)} columns where the first line has {width}"
                 yield number, DataError(what, fix="a text must hold no TAB; replace it by a space")
             else:
-                cell = None if self.columns.labels is None else cells[-2]
-                yield number, Document(cells[-1], id=cells[0] if width == 3 else None, cell=cell)
+                yield number, Document(cells[-1], id=cells[0] if width == 3 else None, cell=cells[-2])
 
     def _csv_rows(self, lines: Iterator[str]) -> Rows:
         rows = csv_rows(lines, self.columns.text)
@@ -292,6 +307,8 @@ def read_columns(
         raise table.skipped.problem or DataError(what, where=str(path), fix=fix)
     documents.column = table.separated
     documents.places = compose(documents.texts)
-    check_shape(documents.texts, documents.labels, str(path), named=table.form in TABLES)
     documents.dropped, documents.ids = table.skipped.count, ids if len(ids) == len(documents) else None
+    if keep_texts and table.form in TEXT_FORMS:
+        check_order(ids, list(map(" ".join, documents.labels)), documents.texts, str(path))
+    check_shape(documents.texts, documents.labels, str(path), named=table.form in TABLES)
     return documents
