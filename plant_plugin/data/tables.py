@@ -26,6 +26,7 @@ from typing import IO
 from plant_plugin.data.arrow import arrow_rows
 from plant_plugin.data.column_order import LOOKED, check_order
 from plant_plugin.data.columns import DEFAULT, UTF8, Columns
+from plant_plugin.data.excel import excel_rows, sheets_line
 from plant_plugin.data.foreign_lines import as_text_format, check_columns
 from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.label_column import Trained, find_separator
@@ -46,11 +47,12 @@ from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, limit
 
 STDIN = "-"
-ENDINGS = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+ENDINGS = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
+           ".xlsx": "xlsx", ".xlsm": "xlsx"}  # fmt: skip
 ARROW_FORMS = ("parquet", "datasets")
-TABLES = ("csv", "jsonl", *ARROW_FORMS)  # formats whose columns have names
+TABLES = ("csv", "jsonl", "xlsx", *ARROW_FORMS)  # formats whose columns have names
 TEXT_FORMS = ("txt", "libmultilabel")  # two names of LibMultiLabel's text format
-FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv", "parquet")  # of new documents
+FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv", "parquet", "xlsx")  # of new documents
 WIDTHS = (2, 3)  # columns of the text format
 LINES_KEPT = 5  # numbers of bad lines that are shown
 
@@ -80,7 +82,7 @@ class Table:
     skip_bad: bool = False
     otherwise: str = ""
     skipped: Skipped = field(default_factory=Skipped, init=False)
-    order: str = field(default="", init=False)  # of the columns of a text file, where its first line decided
+    note: str = field(default="", init=False)  # what is to be said of how it was read
 
     def __post_init__(self) -> None:
         if self.form is None and (by_ending := form_of(Path(self.source))) in TABLES:
@@ -138,6 +140,11 @@ class Table:
                 for file, number, cells in arrow_rows(Path(self.source), self.columns.check, self.columns[:3]):
                     yield f"{file}, row", number, document_of(cells, self.columns)
                 return
+            if self.form == "xlsx":
+                self.note = sheets_line(Path(self.source))
+                for number, row in self._named_rows(excel_rows(Path(self.source), self.columns.text)):
+                    yield f"{self.name}, row", number, row
+                return
             with self._opened() as stream:
                 for number, row in self._rows_of(stream):
                     yield f"{self.name}, line", number, row
@@ -148,7 +155,7 @@ class Table:
             return iter([(1, checked(Document(text)))])
         lines = bounded_lines(stream, self.name)
         if self.form == "csv":
-            return self._csv_rows(lines)
+            return self._named_rows(csv_rows(lines, self.columns.text))
         if self.form == "jsonl":
             return self._json_rows(lines)
         if self.form == "lines":
@@ -189,7 +196,7 @@ class Table:
             seen.append(row)
         ids = [row.id for row in seen if row.id is not None]
         check_order(ids, [row.cell or "" for row in seen], [row.text for row in seen], self.name)
-        self.order = "id, labels and text" if ids else "labels and text"
+        self.note = f"the columns of {self.name} were read as {'id, ' if ids else ''}labels and text"
         yield from chain(head, rows)
 
     def _text_rows(self, lines: Iterator[str]) -> Rows:
@@ -210,8 +217,8 @@ class Table:
             else:
                 yield number, Document(cells[-1], id=cells[0] if width == 3 else None, cell=cells[-2])
 
-    def _csv_rows(self, lines: Iterator[str]) -> Rows:
-        rows = csv_rows(lines, self.columns.text)
+    def _named_rows(self, rows: Iterator[tuple[int, list[str] | DataError]]) -> Rows:
+        """Read rows of cells, the names of their columns first."""
         line, header = next(rows, (1, None))
         if header is None:
             return
@@ -260,7 +267,7 @@ def read_any(
     labels_column: str = "labels",
     label_separator: str | None = None,
     id_column: str = "id",
-    encoding: str = UTF8,
+    encoding: str | None = None,
     after: Trained | None = None,
 ) -> Documents:
     """Read all documents of a file.
@@ -274,14 +281,14 @@ def read_any(
         labels_column: Of tables. Numbers of Hugging Face's ``ClassLabel`` become their names.
         label_separator: Of labels in a text, a space for any white space; None: what the whole column says.
         id_column: Of tables.
-        encoding: Of text, unless its first bytes say another one.
+        encoding: Of text, unless its first bytes say another one; None: UTF-8.
         after: What training says of labels; None: this is the training file, or the only one.
 
     Raises:
         DataError: As of a :class:`Table`, or there is no document.
         MissingExtraError: pyarrow is needed and not installed.
     """
-    columns = Columns(text_column, labels_column, id_column, label_separator, after, encoding)
+    columns = Columns(text_column, labels_column, id_column, label_separator, after, encoding or UTF8)
     return read_columns(path, columns, form=form, keep_texts=keep_texts, allow_bad_lines=allow_bad_lines)
 
 
@@ -305,7 +312,7 @@ def read_columns(
     if not documents.texts:
         what, fix = "the file holds no document", "check that it was written completely"
         raise table.skipped.problem or DataError(what, where=str(path), fix=fix)
-    documents.column = table.separated
+    documents.column, documents.note = table.separated, table.note
     documents.places = compose(documents.texts)
     documents.dropped, documents.ids = table.skipped.count, ids if len(ids) == len(documents) else None
     if keep_texts and table.form in TEXT_FORMS:

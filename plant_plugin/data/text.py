@@ -44,6 +44,7 @@ class Documents:
         dropped: Lines that are left out, because they are not of the format.
         places: Of documents whose texts the file has in another form, by number: see :func:`.compose`.
         column: How labels that were one text were separated; None where they were lists.
+        note: What is to be said of how the file was read.
         evidence: What made somebody assign its labels to each document; None where no file says so.
     """
 
@@ -52,6 +53,7 @@ class Documents:
     ids: list[str] | None = field(default=None, repr=False)
     dropped: int = 0
     column: LabelColumn | None = None
+    note: str = ""
     places: dict[int, list[int]] = field(default_factory=dict, repr=False)
     evidence: list[DocumentEvidence] | None = field(default=None, repr=False)
 

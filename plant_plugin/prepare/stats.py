@@ -42,6 +42,7 @@ class FileStats:
     texts: Counter[bytes] = field(default_factory=Counter, repr=False)  # documents of each text, by its digest
     evidence: EvidenceStats | None = None
     column: LabelColumn | None = None  # how labels that were one text were separated
+    note: str = ""  # what is to be said of how it was read
 
 
 def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
@@ -61,7 +62,7 @@ def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
         stats.texts[hashlib.blake2b(document.text.encode(), digest_size=16).digest()] += 1
     if not stats.labels_each:
         raise DataError("the file holds no document", where=source, fix="check that it was written completely")
-    stats.column = table.separated
+    stats.column, stats.note = table.separated, table.note
     evidence = packed(evidence_beside(path))
     if evidence is not None:
         stats.evidence = _evidence_stats(path, evidence, columns)
@@ -100,6 +101,8 @@ def summary(files: Sequence[FileStats]) -> list[dict[str, str | int]]:
         }
         if line := alike_line(stats.label_counts):
             row["labels alike"] = line
+        if stats.note:
+            row["read"] = stats.note
         if stats.column and stats.column.said:
             row["labels in a text"] = stats.column.said.removeprefix("labels are ")
         if stats.evidence is not None:

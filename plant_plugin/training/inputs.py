@@ -124,9 +124,10 @@ def prepare(
     """
     with run.phase("read"):
         corpus = load_corpus(settings, Trained(labels=frozenset(label_names or ())))
-    for line in dict.fromkeys(split.column.said for split in corpus.splits if split.column):
-        if line:
-            run.log(f"{line}: label_separator says another one")
+    said = [f"{line}: label_separator says another one" for split in corpus.splits
+            if split.column and (line := split.column.said)]  # fmt: skip
+    for line in dict.fromkeys([*said, *(split.note for split in corpus.splits if split.note)]):
+        run.log(line)
     if line := alike_line(corpus.label_names):
         run.log(line)
     if label_names is not None:
