@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from plant_plugin.data.header_names import is_header_name
 from plant_plugin.errors import DataError
@@ -16,28 +15,14 @@ PREFIX = "__label__"
 SUBJECTS = re.compile(r"\s*((<\S+:\S+>|https?://\S+|urn:\S+)\s*)+")
 
 
-def as_text_format(lines: Iterator[str], name: str) -> Iterator[str]:
-    """Return lines as they are; those of fastText, which the first that holds something tells, as ``labels TAB text``.
-
-    Raises:
-        DataError: (while reading) A label of fastText has no name, or a line is quoted; with the file and the line.
-    """
-    head = list[str]()
-    for line in lines:
-        head.append(line)
-        if line.strip():
-            break
-    every = chain(head, lines)
-    return _rewritten(every, name) if head and is_fasttext(head[-1]) else every
-
-
 def is_fasttext(line: str) -> bool:
     """Tell whether a line begins with a label of fastText, or has one elsewhere and no columns."""
     words = line.split()
     return any(word.lstrip('"').startswith(PREFIX) for word in (words[:1] if "\t" in line else words))
 
 
-def _rewritten(lines: Iterator[str], name: str) -> Iterator[str]:
+def fasttext_lines(lines: Iterator[str], name: str) -> Iterator[str]:
+    """Yield lines of fastText as ``labels TAB text``; a ``DataError`` with file and line where one is none."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             yield line
@@ -57,9 +42,13 @@ def fasttext_document(line: str, prefix: str = PREFIX) -> tuple[list[str], str]:
     labels, words = dict[str, None](), list[str]()
     for word in line.split():
         if not word.startswith(prefix):
+            if word.lower().startswith(prefix.lower()):
+                raise DataError("a label whose prefix has other capitals", fix=f"write {prefix}")
             words.append(word)
             continue
         label = word.removeprefix(prefix)
+        if label.endswith(","):
+            raise DataError("a comma after a label", fix="separate labels by spaces")
         if not label:
             raise DataError("a label without a name", fix="give it a name, or take it out")
         if prefix in label:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +27,7 @@ from plant_plugin.data.arrow import arrow_rows
 from plant_plugin.data.column_order import LOOKED, check_order
 from plant_plugin.data.columns import DEFAULT, UTF8, Columns
 from plant_plugin.data.excel import excel_rows, sheets_line
-from plant_plugin.data.foreign_lines import as_text_format, check_columns
+from plant_plugin.data.foreign_formats import WIDTHS, as_row, as_text_format, plain_cells, width_of
 from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.label_column import Trained, find_separator
 from plant_plugin.data.row_formats import csv_rows, json_values
@@ -53,7 +53,6 @@ ARROW_FORMS = ("parquet", "datasets")
 TABLES = ("csv", "jsonl", "xlsx", *ARROW_FORMS)  # formats whose columns have names
 TEXT_FORMS = ("txt", "libmultilabel")  # two names of LibMultiLabel's text format
 FORMS = ("lines", "text", "libmultilabel", "jsonl", "csv", "parquet", "xlsx")  # of new documents
-WIDTHS = (2, 3)  # columns of the text format
 LINES_KEPT = 5  # numbers of bad lines that are shown
 
 A_TAB = DataError("a TAB, and the first line has none", fix="name the form of the file with --input")
@@ -126,7 +125,9 @@ class Table:
         if self.columns.separator is not None:
             return LabelColumn(self.columns.separator)
         cells = (row.cell for _, _, row in self._rows() if isinstance(row, Document) and row.cell is not None)
-        return find_separator(cells, self.name, by_spaces=self.form in TEXT_FORMS, after=self.columns.after)
+        return find_separator(
+            plain_cells(cells, self.name), self.name, by_spaces=self.form in TEXT_FORMS, after=self.columns.after
+        )
 
     @property
     def separated(self) -> LabelColumn | None:
@@ -210,7 +211,7 @@ class Table:
                 yield number, problem
                 continue
             if not width:
-                width = _width(cells, f"{self.name}, line {number}")
+                width = width_of(cells, f"{self.name}, line {number}")
             if len(cells) != width:
                 what = f"{len(cells)} columns where the first line has {width}"
                 yield number, DataError(what, fix="a text must hold no TAB; replace it by a space")
@@ -234,22 +235,12 @@ class Table:
         """Read an object on each line; or a list of objects, or objects over several lines, by how the file begins."""
         fix = f'a line has to be an object like {{"{self.columns.text}": "…", "{self.columns.labels}": ["A", "B"]}}'
         for number, cells in json_values(enumerate(lines, 1)):
-            row = cells if isinstance(cells, dict) else DataError("no JSON object", fix=fix)
+            row = as_row(cells, self.columns[:2], fix)
             yield number, document_of(row, self.columns)
 
 
 def _line_rows(lines: Iterator[str]) -> Rows:
     return ((number, checked(Document(line.rstrip("\n")))) for number, line in enumerate(lines, 1))
-
-
-def _width(cells: Sequence[str], where: str) -> int:
-    """Return how many columns the text format has, by its first line."""
-    if len(cells) not in WIDTHS:
-        fix = "replace every TAB inside a text by a space" if len(cells) > 1 else "separate labels and text by one TAB"
-        what = f"expected 2 columns (labels TAB text) or 3 (id TAB labels TAB text), found {len(cells)}"
-        raise DataError(what, where=where, fix=fix)
-    check_columns(cells, where)
-    return len(cells)
 
 
 def form_of(path: Path) -> str:

@@ -20,8 +20,8 @@ from plant_plugin.data.text import one_label, parsed_json, plain_name, text_line
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.corpora import Corpus, content_lines, labelled, splits_of
 
-BRACKETS = re.compile(r"<(\S+)>")
-ADDRESS = re.compile(r"<\S+>|[A-Za-z][A-Za-z0-9+.-]*:\S+")
+BRACKETS = re.compile(r"<([^<>\s]+)>")
+ADDRESS = re.compile(r"<[^<>\s]+>|[A-Za-z][A-Za-z0-9+.-]*:\S+")
 TABLES = (".tsv", ".csv", ".jsonl", ".ndjson")
 SUBJECTS = (".tsv", ".key")  # the first that is there, as Annif does
 READ = {"text", "subjects", "document_id", "id"}

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from plant_plugin.cli import plant
-from plant_plugin.data.foreign_lines import as_text_format, check_columns, fasttext_document, is_fasttext
+from plant_plugin.data.foreign_formats import as_text_format
+from plant_plugin.data.foreign_lines import check_columns, fasttext_document, is_fasttext
 from plant_plugin.data.tables import Columns, Table, read_any
 from plant_plugin.errors import DataError
 
@@ -36,6 +37,8 @@ def test_fasttext_is_known_by_its_content(name: str, tmp_path: Path) -> None:
         ('"__label__a secret"\n', "line 1: the line is quoted"),
         ("secret text\t<http://a/b> <http://a/c>\n", "line 1: URIs where the text should be"),
         ("secret\thttp://a/b\n", "line 1: URIs"),
+        ("__label__a, secret\n", "line 1: a comma after a label"),
+        ("__label__a x\n__LABEL__b secret\n", "line 2: a label whose prefix has other capitals"),
         ("labels\ttext\n", "line 1: a header"),
     ],
 )

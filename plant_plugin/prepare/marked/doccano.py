@@ -11,6 +11,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.annotation_tools import count_lists, listed, prepare_export
 from plant_plugin.prepare.marked.annotations import EVERYTHING, Annotated, Annotation, Annotations, Annotator, Choices
 from plant_plugin.prepare.marked.codes import Code
+from plant_plugin.prepare.marked.entries import with_text
 from plant_plugin.prepare.marked.marked import Provenance
 
 DOCCANO_LABELS = ("label", "labels", "entities", "cats", "annotations")
@@ -52,10 +53,7 @@ def _doccano(path: Path, annotations: Annotations) -> Iterator[Annotated]:
             with annotations.tolerated("documents"):
                 if row is None:
                     raise DataError("broken JSON", where=where, fix="export it again; the file may be cut off")
-                text = row.get("text", row.get("data")) if isinstance(row, dict) else None
-                if not isinstance(row, dict) or not isinstance(text, str):
-                    fix = 'each line needs a "text" (or "data"): export as JSONL'
-                    raise DataError("no text", where=where, fix=fix)
+                row, text = with_text(row, where, DOCCANO_LABELS)
                 count_lists(row, DOCCANO_LABELS, annotations)
                 by: dict[str, list[Annotation]] = {}
                 for mark in (mark for key in DOCCANO_LABELS for mark in listed(row.get(key), where, DOCCANO_FIX)):

@@ -11,6 +11,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.annotation_tools import count_lists, listed, prepare_export
 from plant_plugin.prepare.marked.annotations import EVERYTHING, Annotated, Annotation, Annotations, Annotator, Choices
 from plant_plugin.prepare.marked.codes import Code
+from plant_plugin.prepare.marked.entries import annotated_task
 from plant_plugin.prepare.marked.marked import Provenance
 
 TASKS_FIX = "export as JSON, not JSON-MIN: a list of tasks with data and annotations"
@@ -63,11 +64,10 @@ def _label_studio(
     for number, task in enumerate(tasks, 1):
         where = f"{path}, task {number}"
         with annotations.tolerated("documents"):
-            if not isinstance(task, dict) or not isinstance(task.get("annotations"), list):
-                raise DataError("no annotations", where=where, fix=TASKS_FIX)
+            task = annotated_task(task, where, TASKS_FIX)
             text, beginnings = _text(_object(task.get("data"), where).get(text_key), text_key, where)
             count_lists(task, ("annotations",), annotations)
-            by = [_object(annotation, where) for annotation in task["annotations"]]
+            by = [_object(annotation, where) for annotation in listed(task["annotations"], where, TASKS_FIX)]
             done = [annotation for annotation in by if not annotation.get("was_cancelled")]
             annotations.count("annotations_skipped_by_their_annotator", len(by) - len(done))
             annotators = []
