@@ -71,7 +71,7 @@ def needs_extra(extra: str, what: str = "", *, where: str | None = None, otherwi
     try:
         yield
     except ImportError as error:
-        fix = f"pip install 'plant-plugin[{extra}]'" + (f", {otherwise}" if otherwise else "")
+        fix = f"pip install 'plant-plugin[{extra}]'{otherwise and ', '}{otherwise}"
         raise MissingExtraError(what or f"{error.name} is not installed", where=where, fix=fix) from error
 
 
@@ -104,5 +104,5 @@ class Terminated(Stopped):
 def suggestion(name: str, known: tuple[str, ...] | list[str]) -> str:
     """Return ``did you mean X?`` with the nearest known name, or all of them where none is near."""
     by_lower = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
     return f"did you mean {by_lower[near[0]]}?" if near else f"one of {', '.join(known)}"

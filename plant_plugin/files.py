@@ -56,8 +56,11 @@ def umask() -> int:
     """
     permissions = os.environ.get(UMASK_VARIABLE) or "077"
     if not re.fullmatch("0{0,2}[0-7]{1,2}", permissions):
-        fix = "an octal number up to 077, e.g. 007 for a folder that a group shares"
-        raise PlantError("no permissions to take away", where=f"${UMASK_VARIABLE}", fix=fix)
+        raise PlantError(
+            "no permissions to take away",
+            where=f"${UMASK_VARIABLE}",
+            fix="an octal number up to 077, e.g. 007 for a folder that a group shares",
+        )
     return int(permissions, 8)
 
 
@@ -117,7 +120,7 @@ def flush(path: Path) -> None:
 def _flush(path: Path) -> None:
     if os.name == "nt" and path.is_dir():
         return  # Windows opens no folders
-    number = os.open(str(path), os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    number = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(number)
     except OSError as error:
@@ -260,6 +263,8 @@ def read_json(path: Path, kind: type[Kept], *, what: str, fix: str, error: type[
     from pydantic import TypeAdapter, ValidationError  # a tenth of a second
 
     try:
+        if path.is_fifo() or path.is_char_device():  # which would never end
+            raise OSError(0, "no plain file")
         content: Kept = TypeAdapter(kind).validate_json(path.read_bytes(), strict=True, extra="allow")
     except FileNotFoundError:
         raise
@@ -321,8 +326,9 @@ def _explained(error: Exception, target: Path, temporary: Path) -> PlantError | 
     if is_full(error):
         too_large = getattr(error, "errno", None) == errno.EFBIG
         what = "no file of this size is allowed there (`ulimit -f`)" if too_large else "the disk is full"
-        fix = "free some space or choose another folder"
-        return FullDiskError(f"{what}, nothing was written", where=str(target), fix=fix)
+        return FullDiskError(
+            f"{what}, nothing was written", where=str(target), fix="free some space or choose another folder"
+        )
     if not isinstance(error, OSError):
         return None
     ours = {str(path) for path in (target, temporary, *target.parents)}

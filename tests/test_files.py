@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from plant_plugin.errors import FullDiskError, PlantError
+from plant_plugin.errors import CheckpointError, FullDiskError, PlantError
 from plant_plugin.files import (
     atomic_folder,
     atomic_write,
@@ -19,6 +19,7 @@ from plant_plugin.files import (
     cached,
     locked,
     private_files,
+    read_json,
     reserve,
     write_text,
 )
@@ -285,3 +286,12 @@ def test_a_wrong_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: s
     with pytest.raises(PlantError, match="PLANT_UMASK"):
         write_text(tmp_path / "file", "text")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes")
+def test_json_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "zeros.json").symlink_to("/dev/zero")
+    for name in ("pipe.json", "zeros.json"):
+        with pytest.raises(CheckpointError, match="no plain file"):
+            read_json(tmp_path / name, dict[str, int], what="numbers", fix="write it again")

@@ -77,6 +77,8 @@ def _number(value: object) -> float:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, float):  # 1.10 is 1.1 by now
+        raise ValueError(value)
     return str(_spelled(value))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from plant_plugin.config.problems import Problems
+from plant_plugin.config.scalars import refused, told
 from plant_plugin.config.values import Keys, Value
 from plant_plugin.errors import ConfigError
 from plant_plugin.files import LIMITS, limit
@@ -30,22 +31,15 @@ class _Loader(yaml.SafeLoader):
         """Compose one value, not too deep: each level of nesting costs Python several of its own."""
         self._depth += 1
         if self._depth > (most := limit(MOST_LEVELS)):
-            raise _refused(f"more than {most} levels of values in values{MORE}", self.peek_event())
+            raise refused(f"more than {most} levels of values in values{MORE}", self.peek_event())
         node: yaml.Node | None = super().compose_node(parent, index)
         self._depth -= 1
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
-        """Construct a value; name the line of a day that no calendar has, or of a number that is none."""
-        try:
+        """Construct a value, if it is one that people read alike."""
+        with told(node):
             return super().construct_object(node, deep=deep)
-        except (ValueError, OverflowError, AttributeError, KeyError, IndexError) as error:
-            kind = node.tag.rpartition(":")[2]
-            raise _refused(f"no {kind} is written like this; put a text in quotes", node) from error
-
-
-def _refused(problem: str, at: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)  # type: ignore[arg-type]
 
 
 def parse(text: str, look: Callable[[yaml.Node], None] = lambda root: None) -> Value:
@@ -73,14 +67,14 @@ def _count(node: yaml.Node, counts: dict[int, int | None]) -> int:
     if id(node) in counts:
         known = counts[id(node)]
         if known is None:
-            raise _refused("it holds itself, through an alias", node)
+            raise refused("it holds itself, through an alias", node)
         return known
     counts[id(node)] = None
     inner = node.value if isinstance(node, yaml.CollectionNode) else []
     parts = [part for pair in inner for part in pair] if isinstance(node, yaml.MappingNode) else inner
     total = 1 + sum(_count(part, counts) for part in parts)
     if total > (most := limit(MOST_VALUES)):
-        raise _refused(f"more than {most:,} values, those of aliases included{MORE}", node)
+        raise refused(f"more than {most:,} values, those of aliases included{MORE}", node)
     counts[id(node)] = total
     return total
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plant_plugin.data.arrow_content import class_names, whole_batch
 from plant_plugin.data.arrow_sizes import check_sizes, rows_of
+from plant_plugin.data.json_text import DECODER
 from plant_plugin.errors import DataError, needs_extra
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch, Schema
+    from pyarrow import RecordBatch
 
 PARQUET, ARROW = ".parquet", ".arrow"
 STATE = "state.json"  # of a saved split: which files are its data, in order
@@ -42,7 +43,7 @@ def arrow_rows(
     for file in _parts(path) if path.is_dir() else [path]:
         number = 0
         for batch in _batches(file, check, columns):
-            names = _class_names(batch.schema, labels)
+            names = class_names(batch.schema, labels)
             for cells in rows_of(batch):
                 number += 1
                 yield file, number, _named(cells, labels, names)
@@ -63,9 +64,9 @@ def _parts(folder: Path) -> list[Path]:
     splits = sorted(inner.name for inner in folder.iterdir() if inner.is_dir())
     if (folder / STATE).is_file():
         try:
-            state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+            state = DECODER.decode((folder / STATE).read_text(encoding="utf-8"))
             files = [folder / Path(part["filename"]).name for part in state["_data_files"]]
-        except (ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             what = "does not name its data files"
             raise DataError(what, where=str(folder / STATE), fix="save it again") from error
         if state.get("_indices_files"):
@@ -96,9 +97,10 @@ def _batches(file: Path, check: Check, columns: Sequence[str | None]) -> Iterato
             if kind == "Parquet":
                 names = parquet.ParquetFile(source).schema_arrow.names
                 check(names, str(file))
-                opened = parquet.ParquetFile(source, read_dictionary=[str(columns[0])])
+                opened = parquet.ParquetFile(source, read_dictionary=[str(columns[0])], page_checksum_verification=True)
                 check_sizes(opened.metadata, columns, str(file))
-                yield from opened.iter_batches(BATCH_ROWS, columns=[name for name in columns if name in names])
+                read = opened.iter_batches(BATCH_ROWS, columns=[name for name in columns if name in names])
+                yield from map(whole_batch, read)
                 return
             try:  # a stream, which is what `datasets` saves, or a file
                 table = pyarrow.ipc.open_stream(source).read_all()
@@ -107,16 +109,6 @@ def _batches(file: Path, check: Check, columns: Sequence[str | None]) -> Iterato
                 table = pyarrow.ipc.open_file(source).read_all()
             check(table.column_names, str(file))
             wanted = table.select([name for name in columns if name in table.column_names])
-            yield from wanted.to_batches(max_chunksize=BATCH_ROWS)
-    except pyarrow.ArrowInvalid as error:
+            yield from map(whole_batch, wanted.to_batches(max_chunksize=BATCH_ROWS))
+    except pyarrow.ArrowException as error:
         raise DataError(f"no {kind} file, or cut off", where=str(file), fix="write it again") from error
-
-
-def _class_names(schema: Schema, column: str | None) -> list[str]:
-    """Return the names of a column's numbers, where Hugging Face's features have them; else nothing."""
-    try:
-        features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))["info"]["features"][column]
-        names = features.get("feature", features)["names"]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return []
-    return [str(name) for name in names]

@@ -101,7 +101,9 @@ def as_row(value: object, columns: Sequence[str | None], fix: str) -> dict[str, 
     nested = marks and any(isinstance(part, list | dict) for part in listed_in(value[str(columns[1])]))  # type: ignore[index]
     if whole and not nested:
         return value  # type: ignore[return-value]
-    return foreign_object(value) or (value if isinstance(value, dict) else DataError("no JSON object", fix=fix))
+    return foreign_object(value) or (
+        value if isinstance(value, dict) else DataError("no JSON object, or one with a key twice", fix=fix)
+    )
 
 
 def listed_in(value: object) -> list[object]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator
 from itertools import chain
 
+from plant_plugin.data.json_text import DECODER
 from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, limit
 
@@ -17,25 +17,25 @@ BETWEEN = re.compile(r"[\s,\[\]]*")  # JSON values of a list
 
 
 def json_values(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[int, object]]:
-    """Yield each value with the line that it begins in; None for what is no JSON, since an error would hold it."""
+    """Yield each value with the line that it begins in; None for what is none, or has a key twice."""
     for number, line in numbered:
         start = line.strip()
         if start.startswith("[") or start == "{" or (start.startswith("{") and start.endswith(",")):
             yield from values_in("".join([line, *(rest for _, rest in numbered)]), number)
         elif start:
             try:
-                yield number, json.loads(line)
+                yield number, DECODER.decode(line)
             except (ValueError, RecursionError):
                 yield number, None
 
 
 def values_in(text: str, line: int = 1) -> Iterator[tuple[int, object]]:
     """Yield each JSON value of a list, or of a row of them, with its line; None for what is none, and then the end."""
-    decoder, end = json.JSONDecoder(), 0
+    end = 0
     while (start := BETWEEN.match(text, end).end()) < len(text):  # type: ignore[union-attr]  # it may be empty
         line += text.count("\n", end, start)
         try:
-            value, end = decoder.raw_decode(text, start)
+            value, end = DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):  # its message would hold the content
             yield line, None
             return

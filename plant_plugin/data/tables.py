@@ -14,6 +14,7 @@ width is an error: pandas drops a longer one with a warning and pads a shorter o
 from __future__ import annotations
 
 import io
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -45,6 +46,8 @@ from plant_plugin.data.text import (
 from plant_plugin.data.unicode_forms import compose
 from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, limit
+
+logger = logging.getLogger(__name__)
 
 STDIN = "-"
 ENDINGS = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
@@ -99,6 +102,7 @@ class Table:
             DataError: (while reading) The file cannot be read, lacks a column, or a row is no document; with file and
                 line, without its content.
         """
+        number = 0
         for number, (where, line, row) in enumerate(self._rows(), 1):
             if isinstance(row, Document) and row.cell is not None and self.columns.labels is not None:
                 row = separated(row, self.label_column)
@@ -114,6 +118,8 @@ class Table:
             self.skipped.problem = self.skipped.problem or error
             if len(self.skipped.lines) < LINES_KEPT:
                 self.skipped.lines.append(line)
+        if not number:
+            logger.warning("%s: the file holds no document", self.name)
 
     @cached_property
     def label_column(self) -> LabelColumn:
@@ -309,4 +315,8 @@ def read_columns(
     if keep_texts and table.form in TEXT_FORMS:
         check_order(ids, list(map(" ".join, documents.labels)), documents.texts, str(path))
     check_shape(documents.texts, documents.labels, str(path), named=table.form in TABLES)
+    if ids and documents.ids is None:
+        logger.warning(
+            "%s: %d of %d rows have no id, so that no id is read", path, len(documents) - len(ids), len(documents)
+        )
     return documents

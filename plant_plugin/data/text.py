@@ -5,19 +5,18 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import json
 import lzma
 import os
-import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from plant_plugin.data.file_kind import HEAD, encoding_of
+from plant_plugin.data.json_text import parsed_json as parsed_json
 from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.label_cells import one_label as one_label  # where its users look for it
 from plant_plugin.data.label_column import Trained
@@ -26,9 +25,9 @@ from plant_plugin.files import LONGEST_LINE, above_limit, limit
 
 # What both return has a `peek` too.
 OPENERS: dict[str, Callable[..., io.BufferedReader]] = {".gz": gzip.open, ".xz": lzma.open}  # type: ignore[dict-item]
+NO_NUL = "give a text file, or its .gz or .xz"
 UNDECODED = "surrogateescape"  # see open_text
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
-HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # as JSON spells it; two of them are a whole one
 
 Spans = list[tuple[int, int]]  # where each begins and ends, in characters of a text
 DocumentEvidence = dict[str, Spans]  # label -> spans, see :mod:`plant_plugin.data.evidence`
@@ -90,11 +89,12 @@ def plain_name(path: Path) -> Path:
 
 
 def packed(path: Path) -> Path | None:
-    """Return the file itself, or the compressed one in its place; None where there is neither."""
-    return next(
-        (candidate for candidate in (path, *(Path(f"{path}{end}") for end in OPENERS)) if os.path.isfile(candidate)),
-        None,
-    )
+    """Return the file itself, or the compressed one in its place; None where there is neither.
+
+    What is there under such a name and is no file, as a link to nowhere, is an error where it is read.
+    """
+    places = (path, *(Path(f"{path}{end}") for end in OPENERS))
+    return next((place for there in (os.path.isfile, os.path.lexists) for place in places if there(place)), None)
 
 
 def open_text(path: Path, newline: str | None, encoding: str = "utf-8-sig") -> IO[str]:
@@ -120,9 +120,9 @@ def decoded(stream: io.BufferedReader, name: str, newline: str | None, encoding:
 
 
 def is_valid(text: str) -> bool:
-    """Tell whether a text that was read holds no bytes of another encoding."""
+    """Tell whether a text that was read holds no NUL and no bytes of another encoding."""
     if text.isascii():
-        return True
+        return "\0" not in text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -144,6 +144,9 @@ def reading_errors(name: str, fix: str = "check the path") -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise DataError(f"the file cannot be read ({reason})", where=name, fix=fix) from error
+    except UnicodeDecodeError as error:  # of encodings with several bytes a character; `from None`: it carries the text
+        what, again = f"not valid {error.encoding.upper()}, or cut off", "save it as UTF-8, or copy it again"
+        raise DataError(what, where=name, fix=again) from None
 
 
 @contextmanager
@@ -172,6 +175,8 @@ def _checked(stream: IO[str], path: Path, encoding: str) -> Iterator[str]:
     try:
         with reading_errors(str(path)):
             for number, line in enumerate(bounded_lines(stream, str(path)), 1):
+                if "\0" in line:
+                    raise DataError("a NUL byte: this is no text", where=f"{path}, line {number}", fix=NO_NUL)
                 if not is_valid(line):
                     raise DataError(f"not valid {encoding}", where=f"{path}, line {number}", fix=fix)
                 yield line
@@ -193,17 +198,6 @@ def bounded(text: str, name: str) -> str:
     raise above_limit(
         f"a line of more than {most:,} characters", name, "give one document a line; is it a binary file?"
     )
-
-
-def parsed_json(text: str, where: str, fix: str = "export it again; the file may be cut off") -> Any:
-    """Parse JSON; a ``DataError`` where it is none or spells half a character, which no file holds."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):  # its message would show the text
-        raise DataError("broken JSON", where=where, fix=fix) from None
-    if HALF_A_CHARACTER.search(text) and not is_valid(json.dumps(content, ensure_ascii=False)):
-        raise DataError("half a character (a lone \\ud800 to \\udfff)", where=where, fix="write it again as UTF-8")
-    return content
 
 
 def tab_separated(path: Path, newline: str | None = None) -> Iterator[tuple[str, list[str]]]:

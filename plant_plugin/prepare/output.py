@@ -114,7 +114,7 @@ def _as_written(folder: Path, besides: Collection[str]) -> list[Path]:
     try:
         files = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))["files"]
         hashes = {str(file["name"]): file["sha256"] for file in files if file["name"] not in besides}
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
     written = (path for path in sorted(folder.iterdir()) if path.name in hashes and path.is_file())
     return [path for path in written if sha256(path) == hashes[path.name]]

@@ -48,6 +48,6 @@ def listed(value: object, where: str, fix: str) -> list[Any]:
     """Return a list as it is, a text alone as one of it, nothing as an empty one."""
     if value is None or isinstance(value, list):
         return value or []
-    if isinstance(value, str):
-        return [value]
+    if isinstance(value, str) and not (value.lstrip()[:1] == "[" and value.rstrip()[-1:] == "]"):
+        return [value]  # and no list that is written as a text
     raise DataError("labels that are no list", where=where, fix=fix)

@@ -202,7 +202,7 @@ class Annotations:
             chosen = self._annotators(document)
             names = (code.name for annotator in chosen for each in annotator.annotations for code in each.codes)
             if not is_valid("".join((document.text, *names))):
-                what = "half a character (a lone \\ud800 to \\udfff)"
+                what = "half a character (a lone \\ud800 to \\udfff) or a NUL"
                 raise DataError(what, where=document.where, fix="write it again as UTF-8")
             yield self._merged(document.text, [self._of_one(document.text, each.annotations) for each in chosen])
 

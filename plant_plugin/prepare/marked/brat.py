@@ -169,4 +169,5 @@ def _add(
     elif match.re is ATTRIBUTE:
         entity.attributes |= annotations.attribute(match["name"], match["value"])
     else:
+        annotations.count("codes_without_a_terminology", not match["above"])
         entity.codes.append(Code(match["code"], (match["above"],) if match["above"] else ()))

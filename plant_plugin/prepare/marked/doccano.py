@@ -52,7 +52,7 @@ def _doccano(path: Path, annotations: Annotations) -> Iterator[Annotated]:
             where = f"{path}, line {number}"
             with annotations.tolerated("documents"):
                 if row is None:
-                    raise DataError("broken JSON", where=where, fix="export it again; the file may be cut off")
+                    raise DataError("broken JSON, or a key twice", where=where, fix="export it again; is it cut off?")
                 row, text = with_text(row, where, DOCCANO_LABELS)
                 count_lists(row, DOCCANO_LABELS, annotations)
                 by: dict[str, list[Annotation]] = {}
@@ -63,7 +63,7 @@ def _doccano(path: Path, annotations: Annotations) -> Iterator[Annotated]:
                 annotators = [Annotator(marks, frozenset({user} - {""})) for user, marks in by.items()]
                 yield Annotated(text, where, annotators or [Annotator([])])
         if row is None and last > number:  # of a list; lines are read one by one
-            what = "broken JSON, and all after it cannot be read"
+            what = "broken JSON, or a key twice, and all after it cannot be read"
             raise DataError(what, where=f"{path}, line {number}", fix="export it again; the file may be cut off")
 
 

@@ -10,12 +10,12 @@ Source: Cheng et al. 2023, "MDACE: MIMIC Documents Annotated with Code Evidence"
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from plant_plugin.data.json_text import DECODER
 from plant_plugin.data.text import DocumentMarks
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.mimic.notes import Admission, Note, Order, Style, moved
@@ -124,7 +124,7 @@ class Mdace:
 def _annotations(content: bytes, where: str) -> Iterator[_Annotation]:
     place = where
     try:
-        chart = json.loads(content)
+        chart = DECODER.decode(content.decode("utf-8-sig"))
         for note_number, note in enumerate(chart["notes"], 1):
             for number, entry in enumerate(note["annotations"], 1):
                 place = f"{where}, note {note_number}, annotation {number}"

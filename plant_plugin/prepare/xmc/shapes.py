@@ -28,9 +28,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from plant_plugin.data import xmc_sparse
-from plant_plugin.data.text import packed, parsed_json, text_lines
+from plant_plugin.data.text import packed, text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import read_sparse
+from plant_plugin.prepare.xmc.entries import objects, text_of
 
 Document = tuple[list[str], str]  # labels, text
 Files = dict[str, Path]  # by split
@@ -198,7 +199,10 @@ def find_shape(source: Path, vocabulary: Path | None, encoding: str) -> Shape:
 def _json(folder: Folder, files: Files) -> Shape:
     lbl, encoding = folder.first("lbl.json", "lbl.raw.json"), folder.encoding
     if lbl is not None:
-        names = [one_line(str(entry.get("title") or entry.get("uid") or "")) for _, entry in _objects(lbl, encoding)]
+        names = [
+            one_line(text_of(entry, "title", f"{lbl}, line {line}") or str(entry.get("uid") or ""))
+            for line, entry in objects(lbl, encoding)
+        ]
     elif lbl := folder.first(*LABEL_NAMES):
         names = folder.names_in(lbl)
     else:
@@ -206,7 +210,7 @@ def _json(folder: Folder, files: Files) -> Shape:
         raise DataError("lbl.json.gz is missing", where=str(folder.path), fix=fix)
 
     def read(split: str) -> Iterator[Document]:
-        for line, entry in _objects(files[split], encoding):
+        for line, entry in objects(files[split], encoding):
             targets = entry.get("target_ind")
             if not isinstance(targets, list) or not all(type(label) is int for label in targets):
                 fix = "each line needs target_ind, a list of label numbers"
@@ -215,20 +219,10 @@ def _json(folder: Folder, files: Files) -> Shape:
                 what = f"label {max(targets)}, but {lbl.name} has {len(names):,} labels"
                 fix = "take the files of one data set; labels count from 0"
                 raise DataError(what, where=f"{files[split]}, line {line}", fix=fix)
-            parts = (str(entry.get(key) or "") for key in ("title", "content"))
-            yield names_of(targets), one_line(" ".join(part for part in parts if part))
+            parts = [text_of(entry, key, f"{files[split]}, line {line}") for key in ("title", "content")]
+            yield names_of(targets), one_line(" ".join(filter(None, parts)))
 
     return Shape("json", [*files.values(), lbl], read, names)
-
-
-def _objects(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, object]]]:
-    with text_lines(path, encoding=encoding) as stream:
-        for line, text in enumerate(stream, 1):
-            where, fix = f"{path}, line {line}", "each line has to be one JSON object; the file may be cut off here"
-            entry = parsed_json(text, where, fix)
-            if not isinstance(entry, dict):
-                raise DataError("broken JSON", where=where, fix=fix)
-            yield line, entry
 
 
 def _labels_of_matrix(path: Path) -> Iterator[list[str]]:

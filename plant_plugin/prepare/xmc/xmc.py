@@ -112,6 +112,7 @@ def _counts(shape: Shape, stage: Path | None) -> Counter[str]:
     counts.update(shape.counts)
     names = sorted(seen["train"] | seen["test"]) if shape.labels is None else shape.labels
     counts["labels"] = len(names)
+    counts["labels_without_a_name"] = len(names) * (shape.labels == [str(number) for number in range(len(names))])
     counts["labels_in_training"] = len(seen["train"])
     counts["test_labels_unseen_in_training"] = len(seen["test"] - seen["train"])
     with opened(stage, LABEL_NAMES) as stream:

@@ -14,9 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from sqlalchemy import URL, CheckConstraint, Connection, Engine, Table, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from plant_plugin.errors import DataError, FullDiskError, PlantError
+from plant_plugin.serving.desk.damage import damage
 from plant_plugin.serving.desk.tables import APPLICATION, KEPT, VERSION, WRITES, metadata
 
 OLDEST = (3, 37)  # of SQLite: tables that hold only values of their columns' types
@@ -86,7 +87,7 @@ def check_file(path: Path) -> None:
             wrong = _wrong(plain)
     except sqlite3.OperationalError as error:  # which says nothing of what is in it
         raise explained(path, error) or error from error
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         raise DataError(f"this is no desk ({type(error).__name__})", where=str(path), fix=fix) from error
     if wrong:
         raise DataError(wrong, where=str(path), fix=fix)
@@ -101,23 +102,7 @@ def _wrong(plain: sqlite3.Connection) -> str | None:
     wanted, there = _ours(), _objects(plain)
     if odd := [name for name in {**wanted, **there} if wanted.get(name) != there.get(name)]:
         return f"this is no desk as `plant` makes one: {odd[0][:80]!r} is missing, of another form, or too much"
-    if plain.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-        return "the file is damaged"
-    for table in metadata.sorted_tables:  # SQLite looks at no checks where it may only read
-        if plain.execute(f"SELECT 1 FROM {table.name} WHERE {_broken(table)} LIMIT 1").fetchone():
-            return f"the table {table.name} holds values that no desk writes"
-    if (row := plain.execute("PRAGMA foreign_key_check").fetchone()) is not None:
-        return f"a line of the table {row[0]} belongs to nothing"
-    return None
-
-
-def _broken(table: Table) -> str:
-    """Return the condition of lines whose values break the rules of their table."""
-    rules = [f"NOT ({rule.sqltext})" for rule in table.constraints if isinstance(rule, CheckConstraint)]
-    for column in table.columns:
-        kinds = [str(column.type).lower()] + ["null"] * bool(column.nullable)
-        rules.append(f"""typeof("{column.name}") NOT IN ({", ".join(f"'{kind}'" for kind in kinds)})""")
-    return " OR ".join(rules)
+    return damage(plain)
 
 
 @cache

@@ -7,7 +7,6 @@ again, and it counts once.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +23,7 @@ from typing_extensions import TypedDict
 
 from plant_plugin.data.text import Spans
 from plant_plugin.errors import DataError
+from plant_plugin.serving.desk.damage import document_hash
 from plant_plugin.serving.desk.opening import open_file
 from plant_plugin.serving.desk.people import LEAD, Coder, People
 from plant_plugin.serving.desk.tables import (
@@ -330,7 +330,7 @@ class Desk:
 
 def _added(connection: Connection, name: str, content: str, date: str | None, wanted: int) -> int:
     """Return the id of a new document, 0 where it is there already."""
-    digest = hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()
+    digest = document_hash(name, content)
     day = date or calendar_date.today().isoformat()
     values = {"hash": digest, "name": name, "text": content, "date": day, "wanted": wanted}
     row = insert_or_ignore(documents).values(values).on_conflict_do_nothing().returning(documents.c.id)

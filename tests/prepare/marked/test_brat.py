@@ -52,6 +52,7 @@ def test_codes_of_normalisations(tmp_path: Path) -> None:
     assert counts == {
         "notes_taken_for_remarks": 1, "marks_without_code": 2, "relations_not_read": 1, "events_not_read": 1,
         "equivalences_not_read": 1, "attribute_Uncertain_not_read": 1, "notes_of_events_and_relations_not_read": 1,
+        "codes_without_a_terminology": 1,
     }  # fmt: skip
     lines = (tmp_path / "out" / "train_evidence.tsv").read_text().splitlines()
     assert lines == ["0\tJ45.909\t6-12", "0\tM25.562\t14-21+31-35", "0\tR52\t14-21+31-35"]

@@ -158,7 +158,9 @@ def test_what_is_bad_of_doccano_is_left_out(tmp_path: Path) -> None:
 def test_what_comes_after_broken_json_is_not_left_out_in_silence(tmp_path: Path) -> None:
     raw = tmp_path / "x.json"
     raw.write_text('[{"text": "a", "label": ["A"]},\n{"text" "b"},\n{"text": "c", "label": ["C"]}]')
-    with pytest.raises(DataError, match=r"x\.json, line 2: broken JSON, and all after it cannot be read"):
+    with pytest.raises(
+        DataError, match=r"x\.json, line 2: broken JSON, or a key twice, and all after it cannot be read"
+    ):
         prepare_doccano(raw, tmp_path / "out", choices=Choices(skip_bad=True))
 
 

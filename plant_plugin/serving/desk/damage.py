@@ -1,0 +1,53 @@
+"""What is wrong with the content of a desk's file: values that no desk writes, and tables that contradict each other.
+
+SQLite has no checksums, so a flipped bit in a text is another text to it. A desk knows the hash of each document, and
+what coders did is written down twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+
+from sqlalchemy import CheckConstraint, Table
+
+from plant_plugin.serving.desk.tables import DONE, metadata
+
+STANDING = f"""SELECT document, coder FROM changes WHERE kind = '{DONE}'
+AND id NOT IN (SELECT undoes FROM changes WHERE undoes IS NOT NULL)"""
+FINISHED = "SELECT document, coder FROM work WHERE finished"
+GONE = "SELECT 1 FROM (SELECT count(*) AS there, max(id) AS last FROM changes) WHERE there < last"
+CONTRADICTIONS = {  # what is wrong where a question has an answer
+    "a change that is kept for ever is gone": GONE,
+    "the table work has lost what a coder finished": f"{STANDING} EXCEPT {FINISHED}",
+    "the table work holds what no coder finished": f"{FINISHED} EXCEPT {STANDING}",
+}
+
+
+def document_hash(name: str, text: str) -> str:
+    """Return SHA-256 (hex) over a document's name and text."""
+    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
+
+
+def damage(plain: sqlite3.Connection) -> str | None:
+    """Return what is wrong with a file whose tables are a desk's; None: nothing."""
+    if plain.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+        return "the file is damaged"
+    for table in metadata.sorted_tables:  # SQLite looks at no checks where it may only read
+        if plain.execute(f"SELECT 1 FROM {table.name} WHERE {_broken(table)} LIMIT 1").fetchone():
+            return f"the table {table.name} holds values that no desk writes"
+    if (row := plain.execute("PRAGMA foreign_key_check").fetchone()) is not None:
+        return f"a line of the table {row[0]} belongs to nothing"
+    for number, name, text, digest in plain.execute("SELECT id, name, text, hash FROM documents"):
+        if document_hash(name, text) != digest:
+            return f"document {number} is not what was added"
+    return next((what for what, question in CONTRADICTIONS.items() if plain.execute(question).fetchone()), None)
+
+
+def _broken(table: Table) -> str:
+    """Return the condition of lines whose values break the rules of their table."""
+    rules = [f"NOT ({rule.sqltext})" for rule in table.constraints if isinstance(rule, CheckConstraint)]
+    for column in table.columns:
+        kinds = [str(column.type).lower()] + ["null"] * bool(column.nullable)
+        rules.append(f"""typeof("{column.name}") NOT IN ({", ".join(f"'{kind}'" for kind in kinds)})""")
+    return " OR ".join(rules)
