@@ -6,6 +6,7 @@ import hashlib
 import json
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,10 +58,10 @@ class SubwordTokens:
         self.tokenizer.padding_side = self.tokenizer.truncation_side = "right"
         self._hash = _tokenizer_hash(self.tokenizer, add_special_tokens)  # before any call changes its state
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """Return V, the number of ids, added tokens included."""
-        return len(self.tokenizer)
+        """Return V, which is above all ids, those of added tokens too: a tokenizer may leave ids out."""
+        return max(len(self.tokenizer), 1 + max(self.tokenizer.get_vocab().values()))
 
     @property
     def pad_id(self) -> int:
@@ -87,15 +88,12 @@ class SubwordTokens:
         for start in range(0, len(texts), SUBWORD_BATCH):
             part = texts[start : start + SUBWORD_BATCH]
             encoded = self._cut(part, max_length)
-            for row in encoded["input_ids"]:
-                ids.extend(row)
-                lengths.append(len(row))
             # A slow tokenizer, written in Python, does not say: a text that fills the length counts as cut.
             fast: Sequence[Encoding | None] = encoded.encodings or [None] * len(part)
-            full = zip(part, encoded["input_ids"], fast, strict=True)
-            truncated += sum(
-                len(row) >= max_length and (cut is None or _ends_before(text, cut)) for text, row, cut in full
-            )
+            for text, row, cut in zip(part, encoded["input_ids"], fast, strict=True):
+                ids.extend(row)
+                lengths.append(len(row))
+                truncated += len(row) >= max_length and (cut is None or _ends_before(text, cut))
         return TokenArrays.from_flat(ids, lengths, self.special_ids, truncated)
 
     def _cut(self, texts: str | list[str], max_length: int, **more: bool) -> BatchEncoding:
@@ -121,7 +119,7 @@ class SubwordTokens:
             what = "the tokenizer does not know the places of its tokens in the text"
             fix = "train with a model that has a fast tokenizer (tokenizer.json)"
             raise ConfigError(what, where=f"lm_weight: {self.lm_weight}", fix=fix) from error
-        return [(int(start), int(end)) for start, end in encoded["offset_mapping"]]
+        return list(encoded["offset_mapping"])
 
     def save(self, folder: str | Path) -> None:
         """Write the tokenizer's files into ``folder/tokenizer``, then ``vocabulary.json`` with their hash."""

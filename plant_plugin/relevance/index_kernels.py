@@ -17,8 +17,7 @@ def keep_largest(terms, weights, out_terms, out_weights):  # type: ignore[no-unt
     length = 0
     for entry in range(len(weights)):
         size = abs(weights[entry])
-        if size == limit:
-            equal -= 1
+        equal -= size == limit
         if size > limit or (size == limit and equal >= 0):
             out_terms[length], out_weights[length] = terms[entry], weights[entry]
             length += 1
@@ -45,7 +44,7 @@ def keep_of_terms(label_offsets, terms, weights, offsets, labels, heap):  # type
         for entry in range(label_offsets[label], label_offsets[label + 1]):
             term, weight = terms[entry], weights[entry]
             first, room, place = offsets[term], offsets[term + 1] - offsets[term], filled[term]
-            if weight <= 0 or (place == room and weight <= heap[first]):
+            if not weight > 0 or (place == room and weight <= heap[first]):
                 continue
             if place < room:
                 filled[term] += 1
@@ -85,9 +84,8 @@ def rank_labels(  # type: ignore[no-untyped-def]
                 if not known[label]:
                     known[label], sums[label], met[number], number = True, 0, label, number + 1
                 sums[label] += value * index_weights[place]
-        chosen = out_labels[row]
-        taken = keep_largest(met[:number], sums[met[:number]], chosen, out_scores[row])
-        label = 0
+        chosen, some, label = out_labels[row], met[:number], 0
+        taken = keep_largest(some, np.nan_to_num(sums[some]), chosen, out_scores[row])  # NaN would be none of the most
         while taken < most:
             if not known[label]:
                 chosen[taken], taken = label, taken + 1
@@ -98,5 +96,5 @@ def rank_labels(  # type: ignore[no-untyped-def]
             for entry in range(label_offsets[chosen[place]], label_offsets[chosen[place] + 1]):
                 score += text[label_terms[entry]] * label_weights[entry]
             out_scores[row, place] = score
-        known[met[:number]] = False
+        known[some] = False
         text[terms[offsets[row] : offsets[row + 1]]] = 0

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 from made_up_tokenizer import make_tokenizer
 
+from plant_plugin.config.options import RelevanceOptions
 from plant_plugin.data.subword_tokens import SubwordTokens
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT
 from plant_plugin.errors import ConfigError
+from plant_plugin.relevance.mutual_information import compute_relevance
 
 
 def test_subwords(local_model: Path) -> None:
@@ -23,6 +28,20 @@ def test_subwords(local_model: Path) -> None:
     assert plain.encode(["the cat the dog", ""], 3).ids.tolist() == [4, 5, 4]
     assert plain.hash() != tokens.hash()
     assert tokens.hash() == SubwordTokens(local_model).hash()  # also after encoding
+
+
+def test_a_tokenizer_that_leaves_ids_out_has_room_for_the_highest(tmp_path: Path) -> None:
+    """Compiled loops count by id: one above the size wrote elsewhere in memory, and the process ended."""
+    folder = make_tokenizer(tmp_path / "m", pad_token="[PAD]", unk_token="[UNK]")
+    definition = json.loads((folder / "tokenizer.json").read_text())
+    definition["model"]["vocab"]["dog"] = 50_000_000
+    (folder / "tokenizer.json").write_text(json.dumps(definition))
+    tokens = SubwordTokens(folder)
+    assert tokens.size == 50_000_001
+    arrays = tokens.encode(["dog cat", "cat", "dog"], 9)
+    labels = sp.csr_array(np.array([[1], [0], [1]], np.float32))
+    relevance = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, RelevanceOptions()).matrix
+    assert 50_000_000 in relevance.indices
 
 
 def test_tokenizer_without_padding_token_uses_end_of_text(tmp_path: Path) -> None:

@@ -46,6 +46,15 @@ def test_of_each_term_the_largest_weights_above_0_are_kept(kept: int, monkeypatc
         np.testing.assert_array_equal(index.weights[own], column[index.labels[own]])
 
 
+def test_weights_whose_sums_are_no_numbers_name_labels_all_the_same() -> None:
+    weights = sp.csr_array(np.tile(np.array([[3e38, 3e38]], np.float32), (LABELS, 1)))
+    row = sp.csr_array(np.array([[3e38, -3e38]], np.float32))
+    labels, _ = PrunedIndex.of(weights).candidates(row, weights, 5)
+    assert len({*labels[0].tolist()} & {*range(LABELS)}) == 5 * pruned_index.CANDIDATES
+    none = sp.csr_array((np.full(2, np.nan, np.float32), np.arange(2), np.array([0, 1, 2])), shape=(2, 2))
+    assert len(PrunedIndex.of(none).labels) == 0
+
+
 def test_candidates_are_those_of_the_index_and_have_their_whole_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pruned_index, "KEPT", 5)
     weights, rows = weights_and_rows()

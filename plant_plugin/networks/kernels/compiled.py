@@ -260,4 +260,5 @@ def add_ranking_rows(scores, relevance, order, by_score, k, table, losses, gradi
         total = _sum_of_pairs(scores[row, :count], gains[:count], discounts, gradient, relevant)
         losses[row] = kind(total / (ideal * math.log(2.0)))
         for place in range(count):
+            losses[row] += kind(0) * scores[row, place]  # NaN stays NaN
             gradients[row, order[row, place]] = gradient[place] * kind(1 / (ideal * math.log(2.0)))

@@ -104,15 +104,15 @@ def discount(rank: Tensor, like: Tensor) -> Tensor:
 def _ranks(scores: Tensor, real: Tensor) -> Tensor:
     """Return the place (from 1) of each token when real tokens are sorted by score, highest first; padding is last."""
     order = scores.detach().masked_fill(~real, float("-inf")).sort(dim=-1, descending=True, stable=True).indices
-    places = torch.arange(1, scores.shape[-1] + 1, device=scores.device).expand_as(order)
-    return torch.empty_like(order).scatter_(-1, order, places)
+    return order.argsort(dim=-1) + 1
 
 
 def descending(values: np.ndarray) -> npt.NDArray[np.int64]:
-    """Return the order (R, T) of each row, highest first, ties by position.
+    """Return the order (R, T) of each row, highest first, ties by position; NaN, of any sign, is as low as −∞.
 
     Of float32 the value and its position are packed into one integer, which NumPy sorts five to ten times as fast.
     """
+    values = np.fmax(values, -np.inf)
     if values.dtype != np.float32:
         return np.argsort(-values, axis=-1, kind="stable")
     bits = (values + np.float32(0)).view(np.int32)  # −0 becomes 0

@@ -96,6 +96,24 @@ def test_padding_and_the_order_of_rows_change_nothing() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_that_are_no_numbers_give_a_loss_that_is_none(sign: int, kind: torch.dtype) -> None:
+    """NaN with a sign, which ∞ − ∞ is, came after the padding: its gain was written outside of the row's memory."""
+    scores, relevance, mask = (
+        torch.randn(4, 8, 4000, dtype=kind),
+        torch.rand(4, 8, 4000, dtype=kind),
+        torch.zeros(4, 4000),
+    )
+    scores[1, 0, :100] = math.copysign(math.nan, sign)
+    mask[:, :200] = 1
+    expected = lambda_rank_loss(scores[:1], relevance[:1], mask[:1] > 0, 3000, "top_vs_all")
+    for _ in range(5):
+        losses = lambda_rank_loss(scores, relevance, mask > 0, 3000, "top_vs_all")
+        assert losses.isnan().nonzero().tolist() == [[1, 0]]
+        torch.testing.assert_close(losses[:1], expected)
+
+
 def test_half_precision_scores_give_a_loss_of_their_type() -> None:
     scores, relevance, mask = case(7, torch.float32)
     narrow = scores.detach().bfloat16().requires_grad_()
