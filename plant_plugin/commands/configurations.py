@@ -169,7 +169,9 @@ def validate(config: str, as_json: bool, **flags: object) -> None:
         click.echo(json_text({"model": model, "strategy": strategy, **files, "hash": settings.hash()}))
         return
     strategy = f", strategy {settings.strategy}" if ours else ""
-    click.echo(f"{settings.config_path}: no problems found")
-    click.echo(f"  model: {model}{strategy}")
-    click.echo(f"  data: {settings.training_file}, {settings.val_file}, {settings.test_file}")
-    click.echo(f"  configuration hash: {settings.hash()[:12]}")
+    click.echo(
+        f"{settings.config_path}: no problems found\n"
+        f"  model: {model}{strategy}\n"
+        f"  data: {settings.training_file}, {settings.val_file}, {settings.test_file}\n"
+        f"  configuration hash: {settings.hash()[:12]}"
+    )

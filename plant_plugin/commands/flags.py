@@ -14,6 +14,7 @@ import click
 
 from plant_plugin.commands.printing import PrintingCommand
 from plant_plugin.commands.shared import plain_ending
+from plant_plugin.commands.silent import silenced
 from plant_plugin.config.sections import BLOCKS, FIELDS, MAPPINGS, SCHEMA, SEARCH, Option
 from plant_plugin.config.values import choices
 from plant_plugin.files import private_files
@@ -92,7 +93,7 @@ class ConfigCommand(PrintingCommand):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; Ctrl-C and a full disk end it without a traceback."""
-        with plain_ending(), private_files():
+        with plain_ending(), private_files(), silenced(ctx.params):
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

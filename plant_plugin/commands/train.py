@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from plant_plugin.commands.desk import is_desk, open_desk
 from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
 from plant_plugin.commands.printing import raw_csv_option
 from plant_plugin.commands.shared import FILE, FOLDER, count_line
+from plant_plugin.commands.silent import teller
 from plant_plugin.errors import ConfigError, DataError, needs_extra
 
 if TYPE_CHECKING:
@@ -76,19 +76,19 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object], trust
     from plant_plugin.report.run_folder import stoppable
     from plant_plugin.training.further import further
 
+    say = teller(overrides)
     with stoppable(lambda: True), tempfile.TemporaryDirectory() as exported:
         if is_desk(file):
             desk, file = open_desk(file), Path(exported, "train.txt")
             from plant_plugin.serving.desk.export import export
 
             for name, number in export(desk, Path(exported)).items():
-                click.echo(count_line(name, number), err=True)
-        say = partial(click.echo, err=True)
+                say(count_line(name, number))
         settings = further(folder, file, overrides, trust_code=trust_code, say=say)
         from plant_plugin.training.run import run
     new_folder = settings.checkpoint_dir
     try:
-        _show(run(settings), silent=settings.silent)
+        _show(run(settings), settings.silent)
     finally:
         if not (new_folder / RUN_FILE).exists():  # refused before it began
             shutil.rmtree(new_folder, ignore_errors=True)
@@ -96,7 +96,7 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object], trust
         click.echo(f"the model is in {new_folder}", err=True)
 
 
-def _show(result: Result, *, silent: bool) -> None:
+def _show(result: Result, silent: bool) -> None:
     if result and not silent:  # there is none where nothing was tested
         from plant_plugin.report.tables import print_results
 
@@ -111,7 +111,7 @@ def _train(config: str | None, trust_code: bool, flags: Mapping[str, object]) ->
 
         settings = replace(load_config(config, overrides_from(flags)), trust_code=trust_code)
         from plant_plugin.training.run import run
-    _show(run(settings), silent=settings.silent)
+    _show(run(settings), settings.silent)
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -158,4 +158,4 @@ def search(config: str, raw_csv: bool, **flags: object) -> None:
     plan = plan_search(config, overrides)
     from plant_plugin.training.search.search import search as run_search
 
-    _show(run_search(plan, silent=silent, raw_csv=raw_csv), silent=silent)
+    _show(run_search(plan, silent=silent, raw_csv=raw_csv), silent)

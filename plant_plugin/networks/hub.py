@@ -53,18 +53,18 @@ def quiet(silent: bool) -> Iterator[None]:
     for each, _ in levels:
         each.setLevel(logging.ERROR)
     _show_bars(False)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
             yield
-    finally:
-        for each, level in levels:
-            each.setLevel(level)
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
-        _show_bars(before["HF_HUB_DISABLE_PROGRESS_BARS"] is None)
+        finally:
+            for each, level in levels:
+                each.setLevel(level)
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value
+            _show_bars(before["HF_HUB_DISABLE_PROGRESS_BARS"] is None)
 
 
 def _show_bars(show: bool) -> None:

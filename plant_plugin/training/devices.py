@@ -25,6 +25,7 @@ from plant_plugin.config.sections import General, Settings
 from plant_plugin.errors import ConfigError, Interrupted, PlantError
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.report.machine import usable_cores
+from plant_plugin.report.printed import printing
 
 T = TypeVar("T")
 
@@ -108,9 +109,9 @@ def together(work: Callable[[], T], settings: Settings, folder: Path) -> T:
         return _member(work, settings)
     from lightning.fabric.plugins.environments.lightning import find_free_network_port
 
-    variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": find_free_network_port(), "WORLD_SIZE": settings.devices,
-                 "LOCAL_WORLD_SIZE": settings.devices, "GROUP_RANK": 0}  # fmt: skip
-    environment = {name: str(value) for name, value in variables.items()}
+    size = str(settings.devices)
+    environment = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(find_free_network_port()), "WORLD_SIZE": size,
+                   "LOCAL_WORLD_SIZE": size, "GROUP_RANK": "0"}  # fmt: skip
     with _variables({**environment, "RANK": "0", "LOCAL_RANK": "0"}):
         others = multiprocessing.start_processes(
             _other, (work, settings, environment), settings.devices - 1, join=False, start_method="spawn"
@@ -174,7 +175,7 @@ def _other(index: int, work: Callable[[], object], settings: Settings, environme
     """Do the work in a process that this module has started."""
     number = str(index + 1)
     os.environ.update({**environment, "RANK": number, "LOCAL_RANK": number})
-    with contextlib.suppress(Interrupted):  # the first process says how to resume
+    with printing(), contextlib.suppress(Interrupted):  # the first process says how to resume
         _member(work, settings)
 
 

@@ -42,15 +42,15 @@ from plant_plugin.model.manifest import MODEL, verify
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.prepare.marked.marked import Marked, write_sets
-from plant_plugin.report.logs import logged_config, write_log_config
+from plant_plugin.report.logs import logged_config
 from plant_plugin.report.record import FIRST_PASS, FURTHER, Further, read_further
 from plant_plugin.training.further_files import how_read, new_documents, plain, write_test_file
+from plant_plugin.training.further_resume import DOCUMENTS, begun_in, new_folder, settled_in
 from plant_plugin.training.inputs import Encoded
 
 Say = Callable[[str], None]
 CODE = "registry"  # the key that names a file with code
 YOURS = "if you trust whoever wrote it: --trust-code"
-DOCUMENTS = "documents"  # folder in a run's own: what it was trained on, which the next training reads too
 LABELS = "labels.txt"  # beside them
 EPOCHS, SLOWER = 1, 3.0  # passes over new documents; by what their learning rate is lower than a new network's
 
@@ -73,12 +73,12 @@ def further(
         say: Gets a line about keys that are not taken over.
 
     Raises:
-        CheckpointError: The folder is no model, or names code that is to be run and is not trusted.
+        CheckpointError: The folder is no model, or names code that is to be run and is not trusted; or the run to
+            resume has not begun.
         DataError: The run's training file is gone, or a file cannot be read, or no document of ``file`` has a label.
     """
-    resumed = flags.get("resume")
-    if isinstance(resumed, str) and (Path(resumed) / DOCUMENTS).is_dir():  # these, whatever has come since
-        return load_config(None, {**_keys_of(Path(resumed), trust_code, say), **flags})
+    if resumed := begun_in(flags.get("resume")):  # its documents, whatever has come since
+        return load_config(None, {**_keys_of(resumed, trust_code, say), **flags})
     content = read_content(folder, trust_code=trust_code)
     keys = _keys_of(folder, trust_code, say)
     if Path(str(keys.get("label_file"))).resolve() == (folder / DOCUMENTS / LABELS).resolve():
@@ -106,18 +106,17 @@ def further(
         keys |= {"val_file": None, "val_size": 0, "merge_train_val": False, "evidence.val_file": None}
     elif config.val_file is None or not read_as_text(config.val_file, before):  # drawn from the training file
         sets["valid"] = list(_marked(old.val, range(len(old.val))))
-    run_folder = config.checkpoint_dir.with_name(f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}")
-    with private_files():
+    name = f"{config.data_name}_taught_{config.run_name.rpartition('_')[2]}"
+    reads = len(new_rows) + waiting > len(old_rows) - waiting or "stage2.epochs" in flags
+    with private_files(), new_folder(config.checkpoint_dir.with_name(name)) as run_folder:
         files = _written(run_folder / DOCUMENTS, sets, {*read_labels(folder)[0]}, config, before)
         if config.test_file is not None:
             read_by = reading if "test_file" in flags else before
             tested = write_test_file(config.test_file, read_by, before, run_folder / DOCUMENTS, trained)
             files |= {"test_file": config.test_file if tested is None else str(tested)}
-    reads = len(new_rows) + waiting > len(old_rows) - waiting or "stage2.epochs" in flags
-    write_json(run_folder / FURTHER, {"folder": str(folder), "new": len(new_rows), "waiting": waiting, "reads": reads})
-    settled = dataclasses.replace(load_config(None, {**keys, **flags, **files}), checkpoint_dir=run_folder)
-    write_log_config(settled.log_path, settled.as_dict())  # a run that is stopped needs it to resume
-    return settled
+        added = {"folder": str(folder), "new": len(new_rows), "waiting": waiting, "reads": reads}
+        write_json(run_folder / FURTHER, added)
+        return settled_in(run_folder, {**keys, **flags, **files})
 
 
 def _keys_of(folder: Path, trust_code: bool, say: Say) -> Keys:

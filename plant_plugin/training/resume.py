@@ -64,7 +64,7 @@ def has_ended(run: Run, *, resumed: bool) -> bool:
         return False
     record = record_of(run.folder)
     if record is None:
-        what, fix = "nothing to resume is here", "give the folder of an interrupted run"
+        what, fix = "nothing to resume is here", "give the folder of an interrupted run, or start a new one"
         if (run.folder / RUN_FILE).is_file():
             what = f"{RUN_FILE} is torn, and no state of the training is here: it is lost what the run was to do"
             fix = "start a new run; a model that was saved here can be used as it is"

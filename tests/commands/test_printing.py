@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import logging
 import sys
 from collections.abc import Callable
@@ -13,17 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from plant_plugin.cli import libmultilabel, plant
-from plant_plugin.commands.printing import (
-    Printed,
-    PrintingCommand,
-    console,
-    data_stream,
-    plain,
-    printable,
-    printing,
-    styled,
-)
+from plant_plugin.commands.printing import PrintingCommand, console, data_stream, styled
 from plant_plugin.errors import DataError
+from plant_plugin.report.printed import Printed, plain, printing
 
 HOSTILE = "a\x1b]0;title\x07b\x1b[2Jc\rd\x9be\x08f\u202eg\x7fh\udc9bi"
 
@@ -101,13 +92,6 @@ def test_our_own_colours_and_bars_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown.startswith("\x1b[32mok")
     assert "\x1b[1mbold" in shown
     assert "\rstates: 100%" in shown
-
-
-def test_lines_tabs_and_json_stay() -> None:
-    text = "a\tb\nc\r\nd é 中 🙂"
-    assert printable(text) == text
-    content = {"label": HOSTILE.replace("\udc9b", "")}
-    assert json.loads(printable(json.dumps(content, ensure_ascii=False))) == content
 
 
 def test_data_reach_a_pipe_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

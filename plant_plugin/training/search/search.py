@@ -28,6 +28,7 @@ from plant_plugin.files import remove, write_text
 from plant_plugin.relevance.cluster import ADDRESS, cluster
 from plant_plugin.report.logs import LOGS, evaluations, read_logs
 from plant_plugin.report.machine import usable_cores
+from plant_plugin.report.printed import printing
 from plant_plugin.report.run_folder import own_folder
 from plant_plugin.report.spreadsheets import no_formula
 from plant_plugin.training.search.plan import PACKAGES, SearchPlan
@@ -155,7 +156,12 @@ def run_trial(drawn: Keys, plan: SearchPlan, folder: Path, working_folder: str) 
     metric, trial_folder = plan.base.val_metric, folder / tune.get_context().get_trial_name()
     trial_folder.mkdir(parents=True)
     write_yaml(trial_folder / CONFIG, {**plan.configuration(drawn), "refit": "none"})
-    with open(trial_folder / LOG, "w") as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+    with (
+        open(trial_folder / LOG, "w") as log,
+        contextlib.redirect_stdout(log),
+        contextlib.redirect_stderr(log),
+        printing(),
+    ):
         training, reported, ended = ThreadPool(1).apply_async(train, (trial_folder,)), 0, False
         while not ended:
             training.wait(LOOK_SECONDS)
@@ -195,7 +201,7 @@ def read_values(folder: Path, metric: str) -> list[float]:
         entries = evaluations(read_logs(folder / LOGS), "val")
     except (OSError, PlantError):
         return []
-    values = [{name.lower(): value for name, value in entry.items()}.get(metric.lower()) for entry in entries]
+    values = [value for entry in entries for name, value in entry.items() if name.lower() == metric.lower()]
     return [value for value in values if value is not None and math.isfinite(value)]
 
 
