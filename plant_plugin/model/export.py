@@ -15,20 +15,18 @@ from torch import Tensor, nn
 
 from plant_plugin.errors import CheckpointError, PlantError
 from plant_plugin.files import atomic_folder, write_json, write_text
+from plant_plugin.model.adapters import base_with_adapters
 from plant_plugin.model.archive import ARCHIVE, packed_folder
 from plant_plugin.model.folder import (
     Content,
-    language_model_of,
     read_content,
     read_labels,
     write_tensors,
 )
 from plant_plugin.model.manifest import BACKBONE, CARD, CONFIG, MODEL, copy_files, model_files, verify, write_manifest
 from plant_plugin.model.trained import load_model
-from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.hugging_face import fingerprint
 from plant_plugin.networks.backbone.loading import merge_adapters
-from plant_plugin.networks.options import LoraOptions
 from plant_plugin.report.result import Result, read_result
 from plant_plugin.report.tables import percent
 
@@ -98,17 +96,7 @@ def _merged(
     if any(needed.startswith("backbones: ") for needed in content.get("added", {})):
         what = "its language model is of a registry's own class, which AutoModel does not know"
         raise CheckpointError(what, where=str(folder), fix="use the folder as it is, with --registry")
-    config = content["network_config"]
-    backbone = HuggingFaceBackbone(
-        language_model_of(folder, content, lm_weight)["lm_weight"],
-        quantization=config.get("quantization", "none"),
-        lora=None if config.get("lora") is None else LoraOptions(**config["lora"]),
-        frozen=True,
-        dequantize=True,
-    )
-    if backbone.fingerprint != content["base"]:
-        what, where = "the language model is not the one that the adapters were trained over", folder / CONFIG
-        raise CheckpointError(what, where=f"{where}: lm_weight", fix="name the same weights with --lm-weight FOLDER")
+    config, backbone = content["network_config"], base_with_adapters(folder, content, lm_weight)
     tensors = load_file(folder / MODEL)
     frozen = config.get("freeze_encoder", False)  # then the trained part of the backbone is a layer over its states
     of_model = {} if frozen else {name: value for name, value in tensors.items() if name.startswith(PART)}

@@ -25,6 +25,7 @@ from plant_plugin.data.tokens import Tokens
 from plant_plugin.errors import CheckpointError, ConfigError, suggestion
 from plant_plugin.files import atomic_folder, atomic_write, read_json, write_json, write_text
 from plant_plugin.model.manifest import BACKBONE, CONFIG, LABELS, MANIFEST, MODEL, THRESHOLDS, verify, write_manifest
+from plant_plugin.model.plain_files import check_plain
 from plant_plugin.model.weights_file import order_metadata
 from plant_plugin.networks.backbone import HuggingFaceBackbone
 from plant_plugin.networks.backbone.loading import of_checkpoint
@@ -139,6 +140,7 @@ def base_of(network: PlantableNetwork) -> str | None:
 def _complete(folder: Path) -> Iterator[None]:
     """Turn what a missing or torn file of a model folder raises into one sentence."""
     try:
+        check_plain(folder)
         yield
     except (OSError, ValueError, KeyError, TypeError) as error:
         what = f"no complete PLANT model is here ({type(error).__name__})"
