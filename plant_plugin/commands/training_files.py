@@ -65,6 +65,6 @@ def embeddings(train: str, out: Path, flags: Flags, **options: Any) -> None:
     """Train word2vec on the training file TRAIN, as LibMultiLabel's embed_file and vocab_file."""
     from plant_plugin.prepare.embeddings import train_embeddings
 
-    reading = {name: value for name, value in flags.items() if value is not None}
-    vectors, vocabulary = train_embeddings(train, out, **options, **reading)
+    options |= {name: value for name, value in flags.items() if value is not None}
+    vectors, vocabulary = train_embeddings(train, out, **options)
     click.echo(f"embed_file: {vectors}\nvocab_file: {vocabulary}")

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from plant_plugin.data.arrow import arrow_rows
 from plant_plugin.data.column_order import LOOKED, check_order
@@ -177,7 +177,7 @@ class Table:
         if self.source != STDIN:
             return open_text(Path(self.source), newline, self.columns.encoding)
         # Not closed: standard input is not ours.
-        stream = io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
+        stream = cast(io.BufferedReader, io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer)))
         return nullcontext(decoded(stream, self.name, newline, self.columns.encoding))
 
     def _guessed_rows(self, lines: Iterator[str]) -> Rows:

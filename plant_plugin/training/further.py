@@ -98,8 +98,8 @@ def further(
     if earlier is None:  # else the rate is low
         keys["stage2.learning_rate"] = (before.stage2.learning_rate or before.learning_rate) / SLOWER
     config = load_config(None, {**keys, **flags})
-    trained = content["model_name"], content["network_config"]
-    if config.strategy != PLANTED_SCORES and trained != (config.model_name, config.network_config):
+    network = content["model_name"], content["network_config"]
+    if config.strategy != PLANTED_SCORES and network != (config.model_name, config.network_config):
         raise _another(folder)
     sets = {"train": [*_marked(new, new_rows), *_marked(old.train, old_rows)]}
     if old.val is None:  # none, or merged
