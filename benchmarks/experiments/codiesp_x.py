@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plant_plugin.commands import shared
+from plant_plugin.commands.reading import marked_documents
 from plant_plugin.data.evidence import read_marks
 from plant_plugin.data.text import DocumentEvidence, DocumentMarks, Spans
 from plant_plugin.model.passages import GAPS, EvidenceRule, passages
@@ -194,7 +195,7 @@ def main(
     """Score codes with their places, the runs together: one of the diagnoses, one of the procedures."""
 
     def marked_in(run: Path, split: str) -> tuple[list[str], list[DocumentEvidence]]:
-        documents, path = shared.marked_documents(run, split, out=out)
+        documents, path = marked_documents(run, split, out=out)
         return documents.texts, [extents(marks) for marks in read_marks(path, documents)]
 
     texts, marked = union_of_cases([marked_in(run, "test") for run in runs])

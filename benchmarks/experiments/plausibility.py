@@ -27,7 +27,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from plant_plugin import Predictor
-from plant_plugin.commands.shared import marked_documents
+from plant_plugin.commands.reading import marked_documents
 from plant_plugin.data.evidence import read_evidence
 from plant_plugin.files import atomic_write, write_text
 from plant_plugin.model.plausibility import MarkedPairs, Plausibility, marked_pairs, plausibility

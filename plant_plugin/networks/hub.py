@@ -19,7 +19,8 @@ OFF = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_UPDATE_CHECK": "1",
 }
-SILENT = {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+# The last of them torch reads when it is imported.
+SILENT = {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
 LOUD = (
     "transformers",
     "huggingface_hub",
@@ -46,8 +47,7 @@ def quiet(silent: bool) -> Iterator[None]:
     if not silent:
         yield
         return
-    loggers = [*map(logging.getLogger, LOUD), logging.lastResort]
-    levels = [(each, each.level) for each in loggers if each is not None]
+    levels = [(each, each.level) for each in (*map(logging.getLogger, LOUD), logging.lastResort) if each]
     before = {name: os.environ.get(name) for name in SILENT}
     os.environ.update(SILENT)
     for each, _ in levels:
