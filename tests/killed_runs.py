@@ -16,8 +16,8 @@ from plant_plugin.config import Config
 from plant_plugin.training.run import run
 
 
-def killed_at(config: Config, owner: Any, name: str, call: int) -> None:
-    """Run until the n-th call of a function, then die as by ``kill -9``."""
+def dies_at(owner: Any, name: str, call: int) -> None:
+    """Let this process die as by ``kill -9`` at the n-th call of a function."""
     original, calls = getattr(owner, name), []
 
     def count(*args: Any, **kwargs: Any) -> Any:
@@ -27,6 +27,11 @@ def killed_at(config: Config, owner: Any, name: str, call: int) -> None:
         return original(*args, **kwargs)
 
     setattr(owner, name, count)
+
+
+def killed_at(config: Config, owner: Any, name: str, call: int) -> None:
+    """Run until the n-th call of a function, then die."""
+    dies_at(owner, name, call)
     run(config)
 
 

@@ -20,8 +20,8 @@ AS_DOCCANO = (
 AS_LINES = "write a document a line, labels TAB text; or with the places of marks: " + AS_DOCCANO
 BRAT = "plant prepare brat --raw FOLDER --out FOLDER reads the folder with the texts and marks"
 PRODIGY = (
-    """jq -c 'select(.answer == "accept") | {text, label: (.accept // [.spans[]? | [.start, .end, .label]])}' """
-    "FILE > NEW.jsonl, then: plant prepare doccano --raw NEW.jsonl --out FOLDER"
+    """jq -c 'select(.answer == "accept") | {text, label: (.accept // (if .spans then [.spans[] | [.start, .end, """
+    ".label]] else [.label | values] end))}' FILE > NEW.jsonl, then: plant prepare doccano --raw NEW.jsonl --out FOLDER"
 )
 DOCCANO = "plant prepare doccano --raw FILE --out FOLDER"
 LABEL_STUDIO = "plant prepare labelstudio --raw FILE --out FOLDER"

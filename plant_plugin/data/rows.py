@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from plant_plugin.data.columns import Columns
 from plant_plugin.data.label_cells import LabelColumn
-from plant_plugin.data.text import is_valid, one_label
+from plant_plugin.data.text import AS_UTF8, is_valid, one_label
 from plant_plugin.errors import DataError
 
-AS_UTF8 = "save the file as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
 NOT_UTF8 = DataError("not valid UTF-8", fix=AS_UTF8)
 NOT_TEXT = DataError("a NUL byte: this is no text", fix="give text, CSV, JSON lines or Parquet")
 

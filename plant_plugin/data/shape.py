@@ -56,12 +56,12 @@ def _is_header(texts: Sequence[str], labels: Sequence[Sequence[str]]) -> bool:
 
 def _check_texts(texts: Sequence[str], labels: Sequence[Sequence[str]], where: str, fix: str) -> None:
     """Refuse texts that are labels, and words of which each has a line."""
-    sample = [text.strip() for text in texts if text.strip()]
+    sample = list(filter(str.strip, texts))
     if not sample:
         return
     words = sum(len(text.split()) for text in sample) / len(sample)
     of_labels = sum(map(len, labels)) / len(labels)
-    if all(map(URI.fullmatch, sample)):
+    if all(URI.fullmatch(text.strip()) for text in sample):
         raise DataError("each text is an address or a URI", where=where, fix=f"give the texts themselves; {fix}")
     names = {label for each in labels for label in each}
     letters, of_names = sum(map(len, sample)) / len(sample), sum(map(len, names)) / len(names)

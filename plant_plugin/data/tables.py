@@ -28,7 +28,7 @@ from plant_plugin.data.arrow import arrow_rows
 from plant_plugin.data.column_order import LOOKED, check_order
 from plant_plugin.data.columns import DEFAULT, UTF8, Columns
 from plant_plugin.data.excel import excel_rows, sheets_line
-from plant_plugin.data.foreign_formats import WIDTHS, as_row, as_text_format, plain_cells, width_of
+from plant_plugin.data.foreign_formats import WIDTHS, as_row, as_text_format, foreign_object, plain_cells, width_of
 from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.label_column import Trained, find_separator
 from plant_plugin.data.row_formats import csv_rows, json_values
@@ -230,6 +230,8 @@ class Table:
         if header is None:
             return
         where = f"{self.name}, line {line}"
+        if not isinstance(header, DataError) and not {*self.columns[:2]} <= {None, *header}:
+            header = foreign_object(dict.fromkeys(header)) or header
         if isinstance(header, DataError):
             raise DataError(header.what, where=where, fix=header.fix)
         self.columns.check(header, where)

@@ -26,6 +26,7 @@ from plant_plugin.files import LONGEST_LINE, above_limit, limit
 # What both return has a `peek` too.
 OPENERS: dict[str, Callable[..., io.BufferedReader]] = {".gz": gzip.open, ".xz": lzma.open}  # type: ignore[dict-item]
 NO_NUL = "give a text file, or its .gz or .xz"
+AS_UTF8 = "if it is text, save it as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
 UNDECODED = "surrogateescape"  # see open_text
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
@@ -171,7 +172,7 @@ def text_lines(path: Path, newline: str | None = "\n", encoding: str = "utf-8-si
 
 
 def _checked(stream: IO[str], path: Path, encoding: str) -> Iterator[str]:
-    number, fix = 0, "save the file as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
+    number, fix = 0, AS_UTF8
     try:
         with reading_errors(str(path)):
             for number, line in enumerate(bounded_lines(stream, str(path)), 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import random
@@ -26,6 +27,7 @@ CPU = ("--device", "cpu")
 def two_runs() -> tuple[Path, Path, Path]:
     """Two runs of one task and one of another seed, trained once for all inputs; and the task's folder."""
     task = Path(tempfile.mkdtemp(prefix="mutated"))
+    atexit.register(shutil.rmtree, task, ignore_errors=True)
     one = write_whole(task)
     other = task / "other"
     other.mkdir()

@@ -72,3 +72,14 @@ def test_what_is_ours_is_not_foreign(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"text": "x", "labels": ["A"], "spans": [], "answer": "accept"}\n')
     assert read_any(tmp_path / "x.jsonl").labels == [["A"]]
     assert foreign_object({"text": "x", "labels": ["A"]}) is None
+
+
+@pytest.mark.parametrize(
+    ("header", "named"), [("id,data,label", "doccano's CSV"), ("annotation_id,annotator,text,label", "JSON-MIN or CSV")]
+)
+def test_a_table_of_another_program_is_named_by_its_columns(tmp_path: Path, header: str, named: str) -> None:
+    path = tmp_path / "export.csv"
+    path.write_text(f"{header}\n" + ",".join(["secret"] * len(header.split(","))) + "\n")
+    with pytest.raises(DataError, match=named) as refused:
+        read_any(path)
+    assert "secret" not in str(refused.value)

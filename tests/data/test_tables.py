@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,15 @@ def test_a_run_on_tables(tmp_path: Path, config: str) -> None:
     assert made.exit_code == 0, made.output
     (result,) = (tmp_path / "runs").glob("*/result.json")
     assert json.loads(result.read_text())["metrics"]["P@1"] == 1
+
+
+def test_reading_takes_about_what_the_texts_take(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("".join(f"I{10 + row % 90}\t" + "word of a text " * 700 + "\n" for row in range(300)))
+    read_any(path)  # imports
+    tracemalloc.start()
+    documents = read_any(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(documents) == 300
+    assert peak < 2 * path.stat().st_size  # the words of all texts as a list are ten times as much

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from killed_runs import in_process, same_bytes
+from killed_runs import dies_at, in_process, same_bytes
 from marked_task import marked_config, write_marked_split, write_marked_splits
 
 from plant_plugin.cli import plant
@@ -34,16 +33,8 @@ def train(*arguments: object) -> Result:
 
 
 def killed(arguments: tuple[object, ...], owner: Any, name: str, call: int) -> None:
-    """Train until the n-th call of a function, then die as by ``kill -9``."""
-    original, calls = getattr(owner, name), []
-
-    def count(*args: Any, **kwargs: Any) -> Any:
-        calls.append(1)
-        if len(calls) == call:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return original(*args, **kwargs)
-
-    setattr(owner, name, count)
+    """Train until the n-th call of a function, then die."""
+    dies_at(owner, name, call)
     train(*arguments)
 
 
