@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,11 @@ def test_a_base_that_only_the_folder_names_is_not_fetched(tmp_path: Path, monkey
     import huggingface_hub.constants
 
     hosts: list[object] = []
-    here = threading.get_ident()  # threads of tests before may still look something up
-
-    def looked_up(*address: object, **options: object) -> list[object]:
-        if threading.get_ident() == here:
-            hosts.append(address)
-        return []
-
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("socket.getaddrinfo", looked_up)
+    # Every command says so before the hub is imported, which a test before may have done.
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_TELEMETRY", True)
+    monkeypatch.setattr("socket.getaddrinfo", lambda *address, **options: hosts.append(address) or [])
     content: Any = {"network_config": {"lm_weight": "stranger/model"}, "base": "0" * 64, "word_vectors": None}
     with pytest.raises(PlantError, match="is not on this machine, and nothing is fetched"):
         base_with_adapters(tmp_path, content, None)
