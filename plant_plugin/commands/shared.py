@@ -138,7 +138,7 @@ def loads_models(*, names: bool = True) -> Decorator:
         return options(with_load)
 
     device = click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
-    of_labels = click.option("--names", multiple=True, metavar="icd9|icd10|FILE",
+    of_labels = click.option("--names", multiple=True, metavar="icd9|icd10|icd10pcs|FILE",
                              help="Names of labels; FILE: label TAB name. May be repeated.")  # fmt: skip
     options = all_of(*([of_labels] if names else []), device, folder_options)
     return decorate

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 from plant_plugin.config.values import AtLeast0, AtLeast1, NotNegative, Positive, Share, Text, Truth, key
 
 NO_NAMES = "none"
-NAME_SOURCES = ("icd9", "icd10")  # of labels' names, in the place of a file
+NAME_SOURCES = ("icd9", "icd10", "icd10pcs")  # of labels' names, in the place of a file
 AUTO = "auto"  # --resume auto
 PLANTED_SCORES = "planted_scores"  # the strategy that trains no network
 SHORTLIST_SIZES = (25, 50, 100, 200, 400)  # whose recall is reported; `auto` takes one of them
@@ -128,7 +128,7 @@ class PlantedScoresOptions(Block):
     top: AtLeast1 = key(2000, "weights kept per label; solved from tens of thousands of documents it wants 10000")
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
     weight: NotNegative | None = key(None, "γ, beside the network's logits; null: chosen on validation documents")
-    names: Text | None = key(None, "of labels: icd9, icd10, a file or none; null: label_names.tsv beside training_file")
+    names: Text | None = key(None, "icd9, icd10, icd10pcs, a file or none; null: label_names.tsv beside training_file")
     # 1 and 0 without evidence
     linear_weight: NotNegative | None = key(None, "λ, of linear scores beside phrases; null: best val_metric")
     sentence_weight: NotNegative | None = key(None, "σ, of sentences beside phrases; null: best val_metric")

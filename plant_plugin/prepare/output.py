@@ -50,7 +50,7 @@ def unnamed(labels: Iterable[str], names: Mapping[str, str]) -> dict[str, int]:
 
 def write_names(folder: Path, labels: Iterable[str], names: Mapping[str, str]) -> None:
     """Write what labels stand for, those that have a name, beside the training file; nothing where none has."""
-    lines = [f"{label}\t{names[label]}\n" for label in sorted(labels) if names.get(label)]
+    lines = [f"{label}\t{' '.join(names[label].split())}\n" for label in sorted(labels) if names.get(label)]
     if lines:
         (folder / LABEL_NAMES).write_text("".join(lines), encoding="utf-8")
 

@@ -117,7 +117,7 @@ def _counts(shape: Shape, stage: Path | None) -> Counter[str]:
     counts["test_labels_unseen_in_training"] = len(seen["test"] - seen["train"])
     with opened(stage, LABEL_NAMES) as stream:
         for number, name in enumerate(names):
-            stream.write(f"{name if shape.labels is None else number}\t{name}\n")
+            stream.write(f"{name if shape.labels is None else number}\t{' '.join(name.split())}\n")
     return counts
 
 

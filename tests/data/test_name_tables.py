@@ -1,0 +1,62 @@
+"""Tables of names: their columns, their headers, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from plant_plugin.data.name_tables import table_rows
+from plant_plugin.errors import DataError
+
+ROWS = [("A00.0", "Cholera, classical", "en"), ("A00.0", "Cólera", "es"), ("B01", "Chickenpox", "")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("names.tsv", "A00.0\tCholera, classical\ten\nA00.0\tCólera\tes\n\nB01\tChickenpox\n"),
+        ("names.txt", "A00.0\tCholera, classical\ten\r\nA00.0\tCólera\tes\r\n \nB01\tChickenpox\t\r\n"),
+        ("names.tsv", "lang\tName\tcode\nen\tCholera, classical\tA00.0\nes\tCólera\tA00.0\n\tChickenpox\tB01\n"),
+        ("names.csv", 'A00.0,"Cholera, classical",en\nA00.0,Cólera,es\nB01,Chickenpox,\n'),
+        ("names.csv", '"A00.0";"Cholera, classical";"en"\r\n"A00.0";Cólera;es\r\nB01;Chickenpox;\r\n'),
+        ("names.csv", "sep=;\nlabel;name;language\nA00.0;Cholera, classical;en\nA00.0;Cólera;es\nB01;Chickenpox;\n"),
+        ("names.csv", 'description,code,lang\n"Cholera, classical",A00.0,en\nCólera,A00.0,es\nChickenpox,B01,\n'),
+    ],
+)
+def test_every_way_to_write_a_table(tmp_path: Path, name: str, content: str) -> None:
+    (path := tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    assert list(table_rows(path)) == ROWS
+    (packed := tmp_path / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
+    assert list(table_rows(packed)) == ROWS
+
+
+def test_labels_and_languages_are_written_as_elsewhere_and_empty_names_are_none(tmp_path: Path) -> None:
+    (path := tmp_path / "names.tsv").write_text("heart failure\t heart failure \tes_MX\nL2\t\nL3\t\ten\n")
+    assert list(table_rows(path)) == [("heart_failure", "heart failure", "es-MX")]
+    path.write_text("")
+    assert list(table_rows(path)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("names.tsv", "L1\tone\nL2 two\n", "line 2: no TAB"),
+        ("names.tsv", "L1\tone\ttwo three\n", "line 1: 3 columns, of which the third is no language"),
+        ("names.tsv", "L1\tone\ten\tmore\n", "line 1: 4 columns\n"),
+        ("names.tsv", "L1\tone\n\ttwo\n", "line 2: a name without a label"),
+        ("names.tsv", "code\tname\tchapter\nL1\tone\ttwo\n", "line 1: 3 columns, of which label, name and language"),
+        ("names.csv", "L1,one\nL2,two,three\n", "line 2: 3 columns where the header has 2"),
+        ("names.csv", "L1 one\n", "line 1: a single column"),
+        ("names.csv", 'L1,"one\nL2,two\n', "line 1: no row of a table"),
+        ("names.csv", "L1,one,two three\n", "line 1: 3 columns, of which the third"),
+    ],
+)
+def test_lines_that_are_not_of_the_format(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (path := tmp_path / name).write_text(content)
+    with pytest.raises(DataError) as error:
+        list(table_rows(path))
+    assert said in str(error.value)
+    assert error.value.fix
+    assert "three" not in str(error.value)  # no content
