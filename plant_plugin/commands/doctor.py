@@ -106,7 +106,7 @@ def _read(config: str) -> tuple[Config, list[ConfigError]]:
 
 def _files(settings: Config, missing: list[ConfigError]) -> bool:
     """Show which files are missing and what makes them; False where any is."""
-    from plant_plugin.data.label_names import names_source
+    from plant_plugin.data.names_beside import names_source
 
     lines = text_of(str(settings.config_path)).splitlines() if settings.config_path else []
     fix = "\n      ".join(line.partition(FIRST)[2] for line in lines if FIRST in line)

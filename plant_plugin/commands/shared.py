@@ -103,6 +103,10 @@ folder_options = all_of(
 )  # fmt: skip
 
 
+names_option = click.option("--names", multiple=True, metavar="icd9|icd10|icd10pcs|FILE",
+                            help="Names of labels; FILE: a table or a thesaurus. May be repeated.")  # fmt: skip
+
+
 class Load(Protocol):
     """Reads a model folder as the options of a command say."""
 
@@ -121,13 +125,15 @@ def loads_models(*, names: bool = True) -> Decorator:
             def load(folder: Path, batch_size: int = 32) -> Predictor:
                 from plant_plugin.data.label_names import label_names
                 from plant_plugin.model.archive import model_folder
+                from plant_plugin.model.folder import read_labels
                 from plant_plugin.model.predictor import Predictor
 
                 folder = model_folder(folder)
+                labels = read_labels(folder)[0] if names else ()
                 return Predictor.load(
                     folder,
                     device=device,
-                    names=label_names(names, folder),
+                    names=label_names(names, folder, labels),
                     batch_size=batch_size,
                     trust_code=trust_code,
                     check=check,
@@ -138,9 +144,7 @@ def loads_models(*, names: bool = True) -> Decorator:
         return options(with_load)
 
     device = click.option("--device", help="E.g. cpu or cuda:1; the first GPU where there is one.")
-    of_labels = click.option("--names", multiple=True, metavar="icd9|icd10|icd10pcs|FILE",
-                             help="Names of labels; FILE: label TAB name. May be repeated.")  # fmt: skip
-    options = all_of(*([of_labels] if names else []), device, folder_options)
+    options = all_of(*([names_option] if names else []), device, folder_options)
     return decorate
 
 

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from plant_plugin.commands.reading import Flags, columns_of, reads_files
-from plant_plugin.commands.shared import COUNT, FILE, json_option
+from plant_plugin.commands.shared import COUNT, FILE, json_option, names_option
 from plant_plugin.commands.shared import as_json as json_text
+
+if TYPE_CHECKING:
+    from plant_plugin.data.label_names import LabelName
+    from plant_plugin.prepare.stats import FileStats
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--png", type=FILE, help="Draw the label frequencies into FILE.")
+@names_option
 @reads_files
 @json_option
-def stats(files: tuple[str, ...], png: Path | None, flags: Flags, as_json: bool) -> None:
+def stats(files: tuple[str, ...], png: Path | None, names: tuple[str, ...], flags: Flags, as_json: bool) -> None:
     """Count documents, labels and words of FILES; the first one is the training file.
 
-    Shows how labels are distributed over frequency bins, which labels training never shows, which texts are there twice
-    or in two files, and how much evidence there is where train_evidence.tsv lies beside train.txt.
+    Shows how labels are distributed over frequency bins, which labels training never shows, how many have a name, in
+    --names or in label_names.tsv beside the first file, which texts are there twice or in two files, and how much
+    evidence there is where train_evidence.tsv lies beside train.txt.
     """
     from plant_plugin.data.label_column import Trained
     from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, summary
@@ -31,14 +37,32 @@ def stats(files: tuple[str, ...], png: Path | None, flags: Flags, as_json: bool)
     counted = [read_stats(files[0], columns)]
     after = Trained(counted[0].column, frozenset(counted[0].label_counts))
     counted += [read_stats(name, columns._replace(after=after)) for name in files[1:]]
+    rows, lines = _names(names, counted)
     if as_json:
         bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(counted)]
-        click.echo(json_text({"files": summary(counted), "labels by training documents": bins}))
+        click.echo(json_text({"files": summary(counted, rows), "labels by training documents": bins, "names": lines}))
     else:
-        _show_stats(summary(counted), frequency_bins(counted))
+        _show_stats(summary(counted, rows), frequency_bins(counted))
+        click.echo("".join(f"{line}\n" for line in lines), nl=False)
     if png is not None:
         draw_histogram(counted[0].label_counts.values(), png)
         click.echo(f"written: {png}", err=as_json)
+
+
+def _names(sources: Sequence[str], counted: Sequence[FileStats]) -> tuple[list[LabelName] | None, list[str]]:
+    """Return the names of labels, None where there are none, and lines of what is to be said of them."""
+    from plant_plugin.data.documents import source_path
+    from plant_plugin.data.label_names import label_name_rows
+    from plant_plugin.data.names_beside import names_in
+
+    beside = names_in(source_path(counted[0].name).parent)
+    sources = sources or [str(beside)] * (beside is not None)
+    if not sources:
+        return None, []
+    labels, lines = set[str]().union(*(stats.label_counts for stats in counted)), list[str]()
+    rows = label_name_rows(sources, labels, lines.append)
+    named = len({row.label for row in rows})
+    return rows, [*lines, f"{len(rows):,} names of {named:,} labels in {', '.join(sources)}"]
 
 
 def _show_stats(rows: list[dict[str, str | int]], bins: Iterable[tuple[str, int, Iterable[str]]]) -> None:

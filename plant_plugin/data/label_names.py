@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
-from plant_plugin.config.sections import Data, Settings
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.name_tables import table_rows
+from plant_plugin.data.name_tables import FORMAT, table_rows
+from plant_plugin.data.skos import FORMATS, skos_rows
+from plant_plugin.data.text import one_label, plain_name
 from plant_plugin.data.vocabularies import VOCABULARIES, Names
 from plant_plugin.data.vocabularies import LabelName as LabelName  # where its users look for it
+from plant_plugin.errors import DataError
 
 Say = Callable[[str], object]
 
@@ -19,7 +21,8 @@ def label_name_rows(sources: Sequence[str], labels: Collection[str] = (), say: S
     """Return all names of all labels that the sources have, in their order, none twice.
 
     Args:
-        sources: ``icd9`` (diagnoses of ICD-9-CM), ``icd10`` (ICD-10-CM with inclusion terms), ``icd10pcs``, or files.
+        sources: ``icd9`` (diagnoses of ICD-9-CM), ``icd10`` (ICD-10-CM with inclusion terms), ``icd10pcs``, or files:
+            tables (:mod:`.name_tables`) and thesauri (:mod:`.skos`).
         labels: Of the data; where a file knows its concepts by several signs, that is taken which most of them are.
         say: Told in one line how a file was read, where there is something to choose.
 
@@ -30,42 +33,39 @@ def label_name_rows(sources: Sequence[str], labels: Collection[str] = (), say: S
     return list(dict.fromkeys(chain.from_iterable(_rows(source, labels, say) for source in sources)))
 
 
-def label_names(sources: Sequence[str], folder: Path | None = None) -> Names:
+def label_names(
+    sources: Sequence[str], folder: Path | None = None, labels: Collection[str] = (), say: Say | None = None
+) -> Names:
     """Return a function from a label to its preferred name, or to None where no source knows it.
 
     Args:
         sources: Asked in this order; as of :func:`label_name_rows`, which says what is raised.
         folder: A model's; its ``label_names.tsv`` is asked last, where there is one.
+        labels: As of :func:`label_name_rows`, and ``say``.
+        say: As there.
     """
     files = [] if folder is None else [str(path) for path in [folder / LABEL_NAMES] if path.is_file()]
-    known = [_first(source) for source in (*sources, *files)]
+    known = [_first(source, labels, say) for source in (*sources, *files)]
     return lambda label: next((name for names in known if (name := names(label))), None)
 
 
 def _rows(source: str, labels: Collection[str], say: Say | None) -> Iterable[LabelName]:
-    return VOCABULARIES[source]().rows() if source in VOCABULARIES else table_rows(Path(source))
+    if source in VOCABULARIES:
+        return VOCABULARIES[source]().rows()
+    path = Path(source)
+    if plain_name(path).suffix in FORMATS:
+        return skos_rows(path, labels, say)
+    rows, known = list(table_rows(path)), frozenset(labels)
+    if known.isdisjoint(label for label, _, _ in rows) and any(one_label(name) in known for _, name, _ in rows):
+        raise DataError("the labels of the data stand in the second column", where=source, fix=FORMAT)
+    return rows
 
 
-def _first(source: str) -> Names:
+def _first(source: str, labels: Collection[str], say: Say | None) -> Names:
     """Return the function from a label to the first of its names in a source."""
     if source in VOCABULARIES:
         return VOCABULARIES[source]().first
     first: dict[str, str] = {}
-    for label, name, _ in _rows(source, (), None):
+    for label, name, _ in _rows(source, labels, say):
         first.setdefault(label, name)
     return first.get
-
-
-def names_source(settings: Settings) -> str | None:
-    """Return where names of labels come from: what ``planted_scores.names`` says, or a file beside the documents."""
-    beside = names_beside(settings)
-    return settings.planted_scores.names or (str(beside) if beside else None)
-
-
-def names_beside(settings: Data) -> Path | None:
-    """Return the ``label_names.tsv`` beside the training file, where there is one."""
-    training_file = settings.training_file
-    if not training_file or not Path(training_file).is_file():  # e.g. demo:train
-        return None
-    names = Path(training_file).with_name(LABEL_NAMES)
-    return names if names.is_file() else None

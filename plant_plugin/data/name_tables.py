@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from plant_plugin.data.text import one_label, plain_name, tab_separated, text_li
 from plant_plugin.data.vocabularies import LabelName
 from plant_plugin.errors import DataError
 
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*")  # as BCP 47 writes it, or with a line below
+LANGUAGE = re.compile(r"([A-Za-z]{2,3}|[xX](?=-))([-_][A-Za-z0-9]{1,8})*")  # as BCP 47 writes it, or with a line below
 # What a header calls the three columns; a table whose first row has other cells has no header.
 HEADER = (
     {"label", "labels", "code", "codes", "id", "uri", "notation", "concept", "etiqueta", "codigo", "código", "kode"},
@@ -36,6 +36,12 @@ def table_rows(path: Path) -> Iterator[LabelName]:
     for where, cells in rows if order else chain([first], rows):
         if any(cell.strip() for cell in cells):
             yield from _row([cells[column] for column in order] if order else cells, where)
+
+
+def table_text(names: Iterable[LabelName]) -> str:
+    """Return names as such a table, a line each."""
+    lines = (f"{label}\t{' '.join(name.split())}\t{language}".rstrip("\t") for label, name, language in names)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _header(cells: list[str], where: str) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +20,8 @@ from plant_plugin.config import registry
 from plant_plugin.config.problems import read_options
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import LABEL_NAMES
+from plant_plugin.data.label_names import LabelName
+from plant_plugin.data.name_tables import table_text
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.errors import CheckpointError, ConfigError, suggestion
 from plant_plugin.files import atomic_folder, atomic_write, read_json, write_json, write_text
@@ -86,13 +87,12 @@ def save_model(
     planted_scores: PlantedScores | None,
     phrase_prior: float,
     shortlist: int | None,
-    label_names: Path | None,
+    names: Sequence[LabelName],
 ) -> None:
     """Write the model folder: weights, configuration, labels, vocabulary, thresholds (relevance lies there already).
 
     Of a language model that is quantised, adapted or frozen its name and fingerprint are kept, not its weights. The
-    arguments are explained at :class:`Content` and :class:`.trained.TrainedModel`; ``label_names`` is a file that says
-    names the labels, to go with the model.
+    arguments are explained at :class:`Content` and :class:`.trained.TrainedModel`; ``names`` are what labels stand for.
     """
     model_name, network_config = network.built_as
     content: Content = {
@@ -115,9 +115,8 @@ def save_model(
     if planted_scores is not None:
         planted_scores.save(folder, hashes["labels"])
     tokens.save(folder)
-    if label_names is not None:
-        with atomic_write(folder / LABEL_NAMES) as temporary:
-            shutil.copyfile(label_names, temporary)
+    if names:
+        write_text(folder / LABEL_NAMES, table_text(names))
     write_text(folder / LABELS, "".join(f"{name}\n" for name in labels))
     write_json(folder / THRESHOLDS, dict(thresholds))
     write_json(folder / CONFIG, content)

@@ -12,6 +12,7 @@ import numpy as np
 
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.evidence import evidence_beside, parts, read_marks
+from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.tables import DEFAULT, Columns, LabelColumn, Table, form_of, read_columns
 from plant_plugin.data.text import packed
 from plant_plugin.data.unicode_forms import alike_line
@@ -84,9 +85,9 @@ def _evidence_stats(path: Path, evidence: Path, columns: Columns) -> EvidenceSta
     return stats
 
 
-def summary(files: Sequence[FileStats]) -> list[dict[str, str | int]]:
-    """The numbers of each file; the first one counts as the training file."""
-    train = files[0]
+def summary(files: Sequence[FileStats], names: Sequence[LabelName] | None = None) -> list[dict[str, str | int]]:
+    """The numbers of each file; the first one counts as the training file; ``names`` are what labels stand for."""
+    train, named = files[0], frozenset(label for label, _, _ in names or ())
     rows = []
     for place, stats in enumerate(files):
         row: dict[str, str | int] = {
@@ -99,6 +100,8 @@ def summary(files: Sequence[FileStats]) -> list[dict[str, str | int]]:
             "words": sum(stats.words_each),
             "words a document": spread(stats.words_each),
         }
+        if names is not None:
+            row["labels with a name"] = len(named & stats.label_counts.keys())
         if line := alike_line(stats.label_counts):
             row["labels alike"] = line
         if stats.note:
@@ -118,6 +121,8 @@ def summary(files: Sequence[FileStats]) -> list[dict[str, str | int]]:
             row["labels unseen in training"] = len(unseen)
             occurrences = sum(stats.label_counts[label] for label in unseen)
             row["their share of all labels given"] = share(occurrences, stats.label_counts.total())
+            if names is not None:
+                row["of them with a name"] = len(named & unseen)
         for other in files[:place]:
             shared = sum(number for text, number in stats.texts.items() if text in other.texts)
             row[f"documents whose text is in {other.name}"] = shared

@@ -8,7 +8,7 @@ from pathlib import Path
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
-from plant_plugin.data.label_names import names_beside
+from plant_plugin.data.names_beside import names_for_model
 from plant_plugin.data.word_tokens import WordTokens, embedding_matrix
 from plant_plugin.errors import CheckpointError
 from plant_plugin.model.folder import load_weights, read_content, save_model
@@ -108,7 +108,7 @@ def load(settings: Settings, run: Run) -> tuple[Scoring, dict[str, float]]:
 
 
 def save(scoring: Scoring, thresholds: Mapping[str, float]) -> None:
-    """Write the model folder, with the names of labels where these are beside the training file."""
+    """Write the model folder, with the names of labels where there are any."""
     inputs, settings = scoring.inputs, scoring.settings
     documents = inputs.documents
     save_model(
@@ -122,5 +122,5 @@ def save(scoring: Scoring, thresholds: Mapping[str, float]) -> None:
         planted_scores=scoring.planted,
         phrase_prior=settings.evidence.prior if inputs.marks else 0,
         shortlist=inputs.shortlists.length,
-        label_names=names_beside(settings),
+        names=names_for_model(settings, documents.corpus.label_names),
     )

@@ -30,9 +30,20 @@ from plant_plugin.config.load import WITHOUT_INFLUENCE
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.sections import FIELDS, Settings
 from plant_plugin.config.values import Keys
-from plant_plugin.data.documents import AS_TEXT, COLUMN_KEYS, DEMO_PREFIX, Corpus, Split, load_corpus, read_as_text
+from plant_plugin.data.documents import (
+    AS_TEXT,
+    COLUMN_KEYS,
+    DEMO_PREFIX,
+    LABEL_NAMES,
+    Corpus,
+    Split,
+    load_corpus,
+    read_as_text,
+)
 from plant_plugin.data.evidence import evidence_beside
-from plant_plugin.data.label_names import names_beside
+from plant_plugin.data.label_names import label_name_rows
+from plant_plugin.data.name_tables import table_text
+from plant_plugin.data.names_beside import names_beside
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import CheckpointError, DataError
@@ -171,12 +182,12 @@ def _written(folder: Path, sets: dict[str, list[Marked]], known: set[str], confi
     """
     write_sets(folder, {"": sets}, (), {"command": "train --from", "options": {}, "counts": {}})
     keys: Keys = {**AS_TEXT}
+    labels = known.union(*(document.labels for documents in sets.values() for document in documents))
     if config.label_file is None:
-        labels = known.union(*(document.labels for documents in sets.values() for document in documents))
         write_text(folder / LABELS, "".join(f"{label}\n" for label in sorted(labels)))
         keys |= {"label_file": str(folder / LABELS), "include_test_labels": False}
     if names := names_beside(before):
-        write_text(folder / names.name, names.read_text(encoding="utf-8"))
+        write_text(folder / LABEL_NAMES, table_text(label_name_rows([str(names)], labels)))
     for name, key in (("train", "training_file"), ("valid", "val_file")):
         path = folder / f"{name}.txt"
         if name in sets:

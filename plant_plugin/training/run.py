@@ -16,7 +16,7 @@ import lightning as L
 from plant_plugin.config import Config, registry
 from plant_plugin.config.rules import is_ours
 from plant_plugin.config.values import Keys
-from plant_plugin.data.label_names import names_source
+from plant_plugin.data.names_beside import names_for_model, names_source
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.files import sha256, write_text
@@ -148,6 +148,7 @@ def read_documents(config: Config, run: Run) -> Encoded:
     before = run.further if few_are_new(run.further) else None
     documents = prepare(config, run, None if before is None else load_tokens(folder_before(before, config)))
     names = Path(names_source(config) or "")
+    names_for_model(config, documents.corpus.label_names)  # what is wrong with them is said before training
     of_names = {"names of labels": sha256(names)} if names.is_file() else {}
     resume.same_data(run, documents.hashes | of_names)
     return documents

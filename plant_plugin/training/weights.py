@@ -20,7 +20,8 @@ import scipy.sparse as sp
 
 from plant_plugin.config.options import NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES
 from plant_plugin.config.sections import Settings
-from plant_plugin.data.label_names import label_names, names_source
+from plant_plugin.data.label_names import label_names
+from plant_plugin.data.names_beside import names_source
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
@@ -129,11 +130,11 @@ def _known_names(labels: list[str], settings: Settings, run: Run) -> list[str] |
     source = names_source(settings)
     if source in (None, NO_NAMES):
         return None
-    known = label_names([source])
+    known = label_names([source], labels=labels, say=run.log)
     names = [known(label) or "" for label in labels]
     named = sum(map(bool, names))
     if settings.planted_scores.names and not named:
-        fix = "each line has to be: label TAB name, the label as in the training file"
+        fix = "it has to name labels as the training file does"
         if source in NAME_SOURCES:
             fix = f"say another of {', '.join(NAME_SOURCES)}, or give a file of label TAB name"
         raise DataError(f"none of the {len(labels)} labels has a name there", where=source, fix=fix)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import mutated_data
 import mutated_exports
+import mutated_names
 import mutated_settings
 import pytest
 from attacked import Tally
@@ -35,7 +36,8 @@ def runs() -> list[Subject]:
 
 SUBJECTS: dict[str, Callable[[], list[Subject]]] = {
     "data": mutated_data.subjects, "settings": mutated_settings.subjects, "exports": mutated_exports.subjects,
-    "desks": lambda: desks(http=False), "questions": lambda: desks(http=True), "runs": runs,
+    "names": mutated_names.subjects, "desks": lambda: desks(http=False), "questions": lambda: desks(http=True),
+    "runs": runs,
 }  # fmt: skip
 SAMPLE, ALL, ALL_SLOW = 4, 44, 14  # seeds of each
 WHOLE = {"questions": 120, "settings": 120, "runs": ALL_SLOW, "desks": 60}
@@ -52,7 +54,7 @@ def check(subjects: list[Subject], seeds: range, place: Path, tally: Tally, ende
     assert falls == []
 
 
-@pytest.mark.parametrize("kind", ["data", "settings", "exports", "desks"])
+@pytest.mark.parametrize("kind", ["data", "settings", "exports", "names", "desks"])
 def test_a_sample(tmp_path: Path, tally: Tally, ended: Ended, kind: str) -> None:
     check(SUBJECTS[kind](), range(SAMPLE), tmp_path, tally, ended)
 
@@ -60,7 +62,7 @@ def test_a_sample(tmp_path: Path, tally: Tally, ended: Ended, kind: str) -> None
 @pytest.mark.attacks
 @pytest.mark.parametrize("kind", SUBJECTS)
 def test_all(tmp_path: Path, tally: Tally, ended: Ended, kind: str) -> None:
-    first = SAMPLE if kind in ("data", "settings", "exports", "desks") else 0
+    first = SAMPLE if kind in ("data", "settings", "exports", "names", "desks") else 0
     check(SUBJECTS[kind](), range(first, WHOLE.get(kind, ALL)), tmp_path, tally, ended)
 
 

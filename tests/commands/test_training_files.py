@@ -49,3 +49,23 @@ def test_what_is_listed_and_counted_in_json() -> None:
     counted = json.loads(invoke("stats", "demo:valid", "--json").output)
     assert counted["files"][0]["file"] == "demo:valid"
     assert sum(one["labels"] for one in counted["labels by training documents"]) == counted["files"][0]["labels"]
+
+
+def test_stats_counts_names_of_labels(tmp_path: Path) -> None:
+    (train := tmp_path / "train.txt").write_text("L1 L2\ta text\nL1\tanother\n")
+    (test := tmp_path / "test.txt").write_text("L3 L4 L1\ta third\n")
+    names = tmp_path / "label_names.tsv"
+    assert "with a name" not in invoke("stats", str(train), str(test)).output
+    names.write_text("L1\tone\nL1\tuno\tes\nL3\tthree\nL9\tnine\n")
+    for flags in ((), ("--names", str(names))):
+        counted = json.loads(invoke("stats", str(train), str(test), *flags, "--json").output)
+        assert [row["labels with a name"] for row in counted["files"]] == [1, 2]
+        assert counted["files"][1]["labels unseen in training"] == 2
+        assert counted["files"][1]["of them with a name"] == 1
+        assert counted["names"] == [f"4 names of 3 labels in {names}"]
+    lines = invoke("stats", str(train), str(test)).output.splitlines()
+    assert lines[-1] == f"4 names of 3 labels in {names}"
+    names.write_text("one\tL1\n")
+    refused = invoke("stats", str(train), str(test))
+    assert refused.exit_code == 2
+    assert "the labels of the data stand in the second column" in refused.output

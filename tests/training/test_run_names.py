@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.config import load_config
-from plant_plugin.errors import CheckpointError
+from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.report.record import write_run_record
 from plant_plugin.report.run import Run
 from plant_plugin.training import weights
@@ -42,3 +42,25 @@ def test_the_second_training_of_refit_weighs_names_as_the_first_chose(
     values |= {"choose": False, "strategy": "planted_scores", "planted_scores.model": "ridge", "refit": "train+val"}
     result = run(load_config("plant", values))
     assert result["planted_scores"]["name_weight"] == 6.0
+
+
+def test_a_thesaurus_beside_the_documents_goes_with_the_model_as_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("rdflib", reason="pip install 'plant-plugin[skos]'")
+    lines = [f"L{number % 12}\tword{number % 12} of document {number}\n" for number in range(60)]
+    (tmp_path / "train.txt").write_text("".join(lines))
+    key = "<http://www.w3.org/2004/02/skos/core#prefLabel>"
+    (names := tmp_path / "label_names.ttl").write_text("secret")
+    values = {"training_file": str(tmp_path / "train.txt"), "cache_dir": str(tmp_path / "cache"), "silent": True}
+    values |= {"choose": False, "strategy": "planted_scores", "planted_scores.model": "ridge", "val_size": 0.2}
+    values |= {"result_dir": str(tmp_path / "runs")}
+    with pytest.raises(DataError, match="line 1: no turtle"):
+        run(load_config("plant", values))
+    names.write_text("".join(f'<http://x.org/L{number}> {key} "word{number}"@en .\n' for number in range(13)))
+    run(load_config("plant", values | {"result_dir": str(tmp_path / "good"), "silent": False}))
+    (folder,) = (tmp_path / "good").iterdir()
+    table = (folder / "label_names.tsv").read_text().splitlines()
+    assert "L2\tword2\ten" in table
+    assert "L12\tword12\ten" in table  # no document has it
+    assert "labels are ends of URIs, of 12 of 12 labels" in capsys.readouterr().err

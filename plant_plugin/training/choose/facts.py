@@ -24,7 +24,8 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
 from plant_plugin.data.evidence import evidence_beside
-from plant_plugin.data.label_names import label_names, names_beside
+from plant_plugin.data.label_names import label_names
+from plant_plugin.data.names_beside import names_beside
 from plant_plugin.data.text import OPENERS, packed, plain_name
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.relevance.linear import LinearModel
