@@ -110,12 +110,15 @@ def plausibility(
 
 def _train_counts(predictor: Predictor, training_file: Path | None, flags: Flags) -> npt.NDArray[np.int64] | None:
     """Count training documents of each label, from a file or the run's folder; None where neither says."""
+    import numpy as np
+
     from plant_plugin.data.tables import read_columns
     from plant_plugin.report.label_statistics import read_train_counts
     from plant_plugin.report.result import label_counts
 
     if training_file is None:
-        return read_train_counts(predictor.folder, predictor.labels)
+        counts = read_train_counts(predictor.folder, predictor.labels[: predictor.num_trained])
+        return counts if counts is None else np.pad(counts, (0, len(predictor.labels) - len(counts)))
     columns = run_columns(predictor.folder, flags)
     return label_counts(read_columns(training_file, columns, keep_texts=False).labels, predictor.labels)
 

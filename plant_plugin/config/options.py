@@ -111,9 +111,6 @@ EXACT_DOCUMENTS, EXACT_OPERATIONS = 16_000, 2e13
 MOST_EXACT = 46_340  # documents of `model: ridge`, the most that were tried: 8.6 GB, and minutes to an hour
 
 
-OF_PHRASES = ("linear_weight", "sentence_weight")  # weights that have a meaning only beside phrases
-
-
 @dataclass(frozen=True)
 class PlantedScoresOptions(Block):
     """A linear model on tf-idf whose scores are added to the network's logits after stage 2."""
@@ -129,9 +126,6 @@ class PlantedScoresOptions(Block):
     # null: among the best by val_metric on validation documents, the best by PSP@5; 20 where no network is trained
     weight: NotNegative | None = key(None, "γ, beside the network's logits; null: chosen on validation documents")
     names: Text | None = key(None, "icd9, icd10, icd10pcs, a file or none; null: label_names.tsv beside training_file")
-    # 1 and 0 without evidence
-    linear_weight: NotNegative | None = key(None, "λ, of linear scores beside phrases; null: best val_metric")
-    sentence_weight: NotNegative | None = key(None, "σ, of sentences beside phrases; null: best val_metric")
 
 
 @dataclass(frozen=True)

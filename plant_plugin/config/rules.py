@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from plant_plugin.config import registry
-from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES, Block, Stage1Options
+from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES, Block, Stage1Options
 from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.readers import has_places
 from plant_plugin.config.registry import Entry
@@ -150,10 +150,6 @@ def _check_evidence(settings: Settings, network: Entry | None, problems: Problem
     if planted and not has_places(settings.data_format):
         fix = "give texts (data_format: txt), or leave evidence out"
         problems.add("evidence", f"documents of data_format {settings.data_format} have no places to mark", fix)
-    for key in OF_PHRASES:
-        if not planted and not settings.eval and getattr(settings.planted_scores, key) is not None:
-            fix = "leave it out, or give evidence: {training_file: …} or {mine: true}"
-            problems.add(f"planted_scores.{key}", "without phrases of evidence there is nothing to weigh", fix)
     in_prior = planted and evidence.prior and settings.network_config.get("planted_prior") == "additive"
     if in_prior and network is not None and settings.planted_scores.model == "none" and not settings.eval:
         what = "phrases count in the planted prior, and only planted scores keep them with the model"

@@ -36,7 +36,7 @@ class AddedMetric:
         """
         sides = self._compute(scores, truth, **self._given)
         try:
-            above, below = (np.asarray(side, dtype=np.float64) for side in sides)
+            above, below = (np.asarray(side, np.float64) for side in sides)
             right = above.shape == below.shape == (truth.shape[0],)
         except (TypeError, ValueError):
             right = False

@@ -63,8 +63,13 @@ def classified(family: str, counts: LabelCounts, labels: npt.NDArray[np.bool_] |
 def labels_in_bins(
     num_labels: int, train_counts: npt.NDArray[np.integer] | None
 ) -> dict[str | None, npt.NDArray[np.bool_]]:
-    """Return frequency bin -> mask of its labels (L,); None is all labels, and the only one without training counts."""
-    masks: dict[str | None, npt.NDArray[np.bool_]] = {None: np.ones(num_labels, dtype=bool)}
+    """Return frequency bin -> mask of its labels (L,); None is all labels, and the only one without training counts.
+
+    Of labels that only a name makes known, with the count -1, there are thousands that no text has: they are in none.
+    """
+    masks: dict[str | None, npt.NDArray[np.bool_]] = {
+        None: np.ones(num_labels, bool) if train_counts is None else train_counts >= 0
+    }
     if train_counts is not None:
         for name, (lowest, highest) in names.BINS.items():
             masks[name] = (train_counts >= lowest) & (train_counts <= (np.inf if highest is None else highest))
@@ -78,7 +83,7 @@ class Predicted:
     """
 
     def __init__(self, num_labels: int, threshold: float, *, keep: bool) -> None:
-        self.counts = LabelCounts(*(np.zeros(num_labels, dtype=np.int64) for _ in range(3)))
+        self.counts = LabelCounts(*(np.zeros(num_labels, np.int64) for _ in range(3)))
         self._limit = np.float32(threshold)
         self._pairs: list[sp.csr_matrix] | None = [] if keep else None
 

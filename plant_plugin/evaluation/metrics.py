@@ -19,6 +19,7 @@ from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.roc import roc_areas
 from plant_plugin.evaluation.store import Matrix, ScoreStore, checked, without
+from plant_plugin.evaluation.used_labels import only_used
 
 PROBABILITY_HALF = MappingProxyType({"0.5": 0.0})
 
@@ -68,7 +69,7 @@ class Evaluator:
         if self.train_label_counts is not None and self.train_label_counts.shape != (num_labels,):
             raise ValueError(f"train_label_counts has shape {self.train_label_counts.shape}, expected {(num_labels,)}")
         self._propensity = propensity
-        self._outside = None if outside is None else np.asarray(outside, dtype=np.int64)
+        self._outside = None if outside is None else np.asarray(outside, np.int64)
         self._removed = removed
         self._spill_folder = spill_folder
         self._by_default = metrics is None
@@ -239,7 +240,7 @@ class Evaluator:
         top = np.concatenate(self._top) if self._top else np.empty((self._documents, 0), dtype=np.int64)
         pairs = {name: predicted.pairs() for name, predicted in self._predicted.items()}
         whole = np.concatenate(self._precisions)[order].astype(np.float32) if self._asks("MAP") else None
-        return PerDocument(
+        return only_used(PerDocument(
             list(labels),
             truth[order],
             top[order],
@@ -250,7 +251,7 @@ class Evaluator:
             self._propensity,
             self._gold_precisions(truth)[order].astype(np.float32) if self._asks("MAP-gold") else None,
             {metric.canonical: added.columns()[order] for metric, added in self._added.items()},
-        )
+        ))  # fmt: skip
 
     @property
     def counts(self) -> dict[str, int]:

@@ -56,7 +56,7 @@ def inverse_propensities(label_counts: npt.ArrayLike, num_train: int, a: float =
         what = f"propensities are undefined for {num_train} training documents, A = {a} and B = {b}"
         fix = f"train on at least one document, keep propensity_a from 0 to {HIGHEST_A} and propensity_b above 0"
         raise ConfigError(what, where="propensity_b", fix=fix)
-    counts = np.asarray(label_counts, dtype=np.float64)
+    counts = np.asarray(label_counts, np.float64).clip(0)
     scale = (np.log(num_train) - 1.0) * (b + 1.0) ** a
     return 1.0 + scale * (counts + b) ** -a
 
@@ -86,5 +86,5 @@ def ranked_metrics(top: npt.NDArray[np.int64], truth: sp.csr_matrix, weights: Fl
                 # The Cython top-k: the numba one takes seconds to compile in every process.
                 options = {"k": top.shape[1], "sorted": True, "use_cython": True}
                 computed = getattr(xc_metrics, name)(top, truth.copy(), *weighing, **options)
-                values[family] = np.asarray(computed, dtype=np.float64)
+                values[family] = np.asarray(computed, np.float64)
     return values

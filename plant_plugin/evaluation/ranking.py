@@ -85,7 +85,7 @@ def true_at(truth: sp.csr_matrix, labels: Integers) -> npt.NDArray[np.bool_]:
     keys = rows_of(truth) * (num_labels + 1) + truth.indices  # sorted: rows ascend, columns ascend within a row
     wanted = np.arange(num_documents)[:, None] * (num_labels + 1) + labels
     if not len(keys):
-        return np.zeros(labels.shape, dtype=bool)
+        return np.zeros(labels.shape, bool)
     positions = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
     return np.asarray(keys[positions] == wanted)
 
@@ -144,7 +144,7 @@ def overall(of_family: dict[str, tuple[Floats, Floats]]) -> dict[str, Floats]:
 
 def divided(above: Floats, below: Floats) -> Floats:
     """Divide sums over documents; 0/0 = 0."""
-    return np.asarray(above / np.where(below == 0, 1.0, below))
+    return above / np.where(below == 0, 1.0, below)
 
 
 def average_precisions(scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> Floats:

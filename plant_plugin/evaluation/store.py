@@ -38,7 +38,7 @@ def checked(scores: Matrix, truth: Matrix) -> tuple[Scores | sp.csr_matrix, sp.c
         uniform = sp.csr_matrix(scores, dtype=np.float32, copy=True)
         uniform.sort_indices()
     else:
-        uniform = np.asarray(scores, dtype=np.float32)
+        uniform = np.asarray(scores, np.float32)
     if uniform.shape != true.shape:
         raise ValueError(f"scores have shape {uniform.shape} and truth {true.shape}")
     values = uniform.data if sp.issparse(uniform) else uniform
@@ -150,6 +150,6 @@ def _dense_blocks(scores: Scores | sp.csr_matrix) -> Iterator[Scores]:
         return
     for rows in blocks(*scores.shape):
         part = scores[rows]
-        block = np.full(part.shape, -np.inf, dtype=np.float32)
+        block = np.full(part.shape, -np.inf, np.float32)
         block[rows_of(part), part.indices] = part.data
         yield block

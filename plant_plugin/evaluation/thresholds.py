@@ -137,7 +137,7 @@ def _best_thresholds(true_scores: Scores, blocks: Blocks) -> dict[str, float]:
     candidates = np.unique(true_scores[~np.isneginf(true_scores)])
     if not len(candidates):
         return {"micro": 0.0, "macro": 0.0}
-    predicted = np.zeros(len(candidates), dtype=np.int64)  # pairs that score at least the candidate
+    predicted = np.zeros(len(candidates), np.int64)  # pairs that score at least the candidate
     neighbour = np.full(len(candidates), -np.inf, dtype=np.float32)  # largest score below it
     macro_change = np.zeros(len(candidates))  # of the sum of the labels' F1, when the candidate is let in
     for scores, labels in blocks:

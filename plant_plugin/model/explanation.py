@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plant_plugin.errors import ConfigError, suggestion
+from plant_plugin.model.named_evidence import terms_of_names
 from plant_plugin.model.passages import Passage, passages
 from plant_plugin.model.trained import Floats, Places, ReadyModel, ScoredLabel
 from plant_plugin.model.word_strength import (
@@ -109,7 +110,9 @@ def explain(
     listed = predictor.shortlist([text])
     for column, (measures, bias, elsewhere), (planted, terms) in zip(columns, strengths, added, strict=True):
         scored = predictor.scored_label(column, float(logits[column]))
-        if listed is not None and column not in listed[0]:  # what the network would have said did not count
+        if (
+            listed is not None and column not in listed[0] and scored.seen
+        ):  # what the network would have said did not count
             measures = {order: values * (order not in OF_NETWORK) for order, values in measures.items()}
             bias, elsewhere = scored.logit - planted, 0.0
         above = bool(logits[column] > np.float32(limit))
@@ -145,6 +148,7 @@ def column_of(predictor: ReadyModel, label: str) -> int:
         raise ConfigError(f"the model does not know the label {label!r}", where="labels", fix=fix) from error
 
 
+@terms_of_names
 def _planted(encoded: EncodedDocument, columns: Sequence[int]) -> Iterator[tuple[float, list[tuple[str, float]]]]:
     """Yield logits that the planted scores add to each label, and the terms that add most of them."""
     planted = encoded.predictor.planted_scores

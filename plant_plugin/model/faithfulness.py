@@ -129,6 +129,8 @@ def _without(text: str, words: Places, gone: npt.NDArray[np.bool_]) -> str:
 def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> npt.NDArray[np.float64]:
     """Return the probability (N,) of a label in each text, planted scores included."""
     planted = predictor.planted_scores
+    if predictor.open_labels is not None:
+        return np.asarray(expit(predictor.logits(texts)[:, column]))
     logits = np.empty(len(texts), dtype=np.float64)
 
     def chosen(batch: dict[str, torch.Tensor], documents: Places) -> torch.Tensor:

@@ -87,7 +87,7 @@ def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> Exp
     scored = evidence.scored
     label: ExplainedLabel = {
         "label": scored.label,
-        "name": scored.name,
+        "name": scored.shown or None,
         "probability": scored.probability,
         "logit": scored.logit,
         "predicted": evidence.predicted,
@@ -149,7 +149,7 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
 
 def _heading(evidence: LabelEvidence) -> str:
     scored = evidence.scored
-    name = f" {scored.name}" if scored.name else ""
+    name = f" {scored.shown}" if scored.shown else ""
     below = "" if evidence.predicted else " (below the threshold)"
     parts = f"logit {scored.logit:+.2f}"
     if evidence.contribution is not None:

@@ -56,6 +56,9 @@ def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProf
         DataError: ``per_document.npz`` beside it is torn.
     """
     column, planted, relevant = column_of(predictor, label), predictor.planted_scores, None
+    name = predictor.scored_label(column, 0.0).shown
+    if column >= predictor.num_trained:
+        return LabelProfile(label, name, None, [], None, [])
     if (table := predictor.relevance) is not None:
         row = slice(table.indptr[column], table.indptr[column + 1])
         relevant = _named(predictor, table.indices[row], table.data[row], top)
@@ -64,8 +67,7 @@ def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProf
         terms = [(term, planted.weight * value) for term, value in planted.strongest(column, top)]
     num_train, test_count, test_f1 = _tested(predictor, column)
     attended, nearest = _attended(predictor, column, top), _nearest(predictor, column, top)
-    statistics = read_label_statistics(predictor.folder, predictor.labels).get(label)
-    name = predictor.names(label)
+    statistics = read_label_statistics(predictor.folder, predictor.labels[: predictor.num_trained]).get(label)
     return LabelProfile(label, name, relevant, attended, terms, nearest, statistics, num_train, test_count, test_f1)
 
 

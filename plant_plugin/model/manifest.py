@@ -20,6 +20,7 @@ from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER
 from plant_plugin.data.word_tokens import VOCABULARY_FILE
 from plant_plugin.errors import CheckpointError
 from plant_plugin.files import read_json, sha256, write_json
+from plant_plugin.relevance.names.open_labels import OPEN_LABELS
 from plant_plugin.relevance.planted_scores import ARRAYS, MARKED, TERMS
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
 
@@ -29,7 +30,7 @@ MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
 )  # fmt: skip
 RELEVANCE, EVIDENCE_THRESHOLD = "relevance.npz", "evidence_threshold.json"
 NEEDED = (MODEL, CONFIG, LABELS, THRESHOLDS, VOCABULARY_FILE)
-FILES = (*NEEDED, RELEVANCE, ARRAYS, TERMS, MARKED, LABEL_NAMES, LABEL_STATISTICS, EVIDENCE_THRESHOLD)
+FILES = (*NEEDED, *OPEN_LABELS, RELEVANCE, ARRAYS, TERMS, MARKED, LABEL_NAMES, LABEL_STATISTICS, EVIDENCE_THRESHOLD)
 REMOVABLE = (LABEL_STATISTICS, EVIDENCE_THRESHOLD)  # without which there is less to show, and defaults hold
 FOLDERS = (BACKBONE, TOKENIZER_FOLDER)  # where nothing but the model's files may lie
 AGAIN = "copy the run folder again from where it was made, or train again"

@@ -40,6 +40,7 @@ def json_lines(pairs: Pairs, stream: IO[str]) -> None:
         labels = [
             {"label": label.label, "probability": round(label.probability, DIGITS)}
             | ({"name": label.name} if label.name is not None else {})
+            | ({} if label.seen else {"seen_in_training": False})
             for label in prediction.labels
         ]
         row = {"id": document.name, "labels": labels, "tokens": prediction.tokens, "cut": prediction.cut}
@@ -59,7 +60,7 @@ def comma_separated(pairs: Pairs, stream: IO[str], raw_csv: bool = False) -> Non
         writer = quoting if "\r" in document.name else plain  # which would end a row where another line end is set
         for rank, label in enumerate(prediction.labels, 1):
             probability = f"{label.probability:.{DIGITS}f}"
-            writer.writerow([cell(document.name), rank, cell(label.label), probability, cell(label.name or "")])
+            writer.writerow([cell(document.name), rank, cell(label.label), probability, cell(label.shown)])
         if not prediction.labels:
             writer.writerow([cell(document.name), 0, "", "", ""])
 

@@ -100,7 +100,7 @@ class Predictor(ReadyModel):
         return explain(self, composed(text), labels, threshold=threshold, top=top)
 
     def _predictions(self, texts: Iterable[str], limit: float, most: int) -> Iterator[Prediction]:
-        size, planted = self.content["shortlist"], self.planted_scores
+        size, planted = None if self.open_labels else self.content["shortlist"], self.planted_scores
         for chunk in self.chunks(texts):
             prediction_of: dict[int, Prediction] = {}
             if size is not None and planted is not None and (size >= most or not math.isinf(limit)):

@@ -17,7 +17,6 @@ from typing import TypeVar
 import numpy as np
 import torch
 from scipy import sparse
-from scipy.special import expit
 from torch import Tensor
 from typing_extensions import Self
 
@@ -38,12 +37,15 @@ from plant_plugin.model.folder import (
     read_network,
 )
 from plant_plugin.model.manifest import CONFIG, LABELS, RELEVANCE, verify
+from plant_plugin.model.named_evidence import ReadsNames
+from plant_plugin.model.named_evidence import ScoredLabel as ScoredLabel  # where its users look for it
 from plant_plugin.model.passages import EvidenceRule, read_rule
 from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.mutual_information import Floats, Relevance, Small
+from plant_plugin.relevance.names.open_labels import OpenLabels, read_open
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.record import FIRST_PASS
@@ -77,6 +79,7 @@ class TrainedModel:
     thresholds: dict[str, float]  # name -> threshold, in logits; ``0.5`` is always there
     content: Content
     planted_scores: PlantedScores | None = None  # what is added to the network's scores
+    open_labels: OpenLabels | None = None  # None: there are no labels but those of training
 
     @property
     def phrases(self) -> Phrases | None:
@@ -153,7 +156,7 @@ def load_model(
         network.plant_relevance(_relevance(folder, content, tokens, len(labels)))
     of_labels = content["hashes"]["labels"], len(labels)
     planted = PlantedScores.load(folder, *of_labels) if content["planted_scores"] else None
-    return TrainedModel(network, tokens, labels, thresholds, content, planted)
+    return TrainedModel(network, tokens, labels, thresholds, content, planted, read_open(folder, labels, planted))
 
 
 def _relevance(folder: Path, content: Content, tokens: Tokens, num_labels: int) -> sparse.csr_array:
@@ -161,24 +164,7 @@ def _relevance(folder: Path, content: Content, tokens: Tokens, num_labels: int) 
     return Relevance.load(folder / RELEVANCE, hashes, (num_labels, tokens.size)).matrix
 
 
-@dataclass(frozen=True)
-class ScoredLabel:
-    """A label that was predicted.
-
-    Attributes:
-        label: As in the training files.
-        probability: In [0, 1].
-        logit: The score that the probability is made of.
-        name: The label's name, where that is known.
-    """
-
-    label: str
-    probability: float
-    logit: float
-    name: str | None = None
-
-
-class ReadyModel(TrainedModel):
+class ReadyModel(ReadsNames, TrainedModel):
     """A model on its device, as every use of a model folder needs it.
 
     Its methods are not to be called from two threads at once.
@@ -187,7 +173,8 @@ class ReadyModel(TrainedModel):
 
     Attributes:
         name: What explanations call the model: the folder's name, until another is set.
-        labels: The label set, in column order.
+        labels: The label set, in column order: those of training, then those that only a name makes known.
+        num_trained: The number of the former.
         thresholds: Name -> threshold, in logits.
         max_tokens: How many tokens of a document are read.
     """
@@ -196,6 +183,7 @@ class ReadyModel(TrainedModel):
         self, model: TrainedModel, folder: Path, device: torch.device, names: Names | None = None, batch_size: int = 32
     ) -> None:
         super().__init__(**vars(model))
+        self.widen()
         self.folder, self.device = folder, device
         self.names: Names = names or dict[str, str]().get
         self.name, self.batch_size = folder.resolve().name, batch_size
@@ -261,15 +249,10 @@ class ReadyModel(TrainedModel):
         return cls.load(folder, device=device, trust_code=trust_code)
 
     @cached_property
-    def column_of(self) -> dict[str, int]:
-        """Return label -> column."""
-        return {label: column for column, label in enumerate(self.labels)}
-
-    @cached_property
     def relevance(self) -> sparse.csr_array | None:
         """Read the relevance (L, V) of token types for labels, where the run has one; CheckpointError: it is torn."""
         there = (self.folder / RELEVANCE).is_file()
-        return _relevance(self.folder, self.content, self.tokens, len(self.labels)) if there else None
+        return _relevance(self.folder, self.content, self.tokens, self.num_trained) if there else None
 
     @cached_property
     def evidence_rule(self) -> EvidenceRule:
@@ -314,9 +297,10 @@ class ReadyModel(TrainedModel):
         """Yield scores of all labels of each text, the longest first."""
         batches, planted = self.batches(texts, self.batch_size), self.planted_scores
         for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network(batch)["logits"]):
+            read = [texts[document] for document in documents]
             if planted is not None and planted.weight:
-                planted.add_scores(logits, planted.scores([texts[document] for document in documents]))
-            yield None, logits, documents, lengths
+                planted.add_scores(logits, planted.scores(read))
+            yield None, self.with_named(logits, read), documents, lengths
 
     def listed(self, planted: PlantedScores, texts: Sequence[str], size: int) -> ScoredBatches:
         """Yield scores of only the shortlist, as :meth:`scored`.
@@ -340,11 +324,6 @@ class ReadyModel(TrainedModel):
             with torch.inference_mode(), plain_where_short():
                 values = compute(move(batch, self.device), documents).float().cpu().numpy()
             yield values, documents, batches.arrays.lengths[documents]
-
-    def scored_label(self, column: int, logit: float) -> ScoredLabel:
-        """Return a label with its logit, probability and name."""
-        label = self.labels[column]
-        return ScoredLabel(label, float(expit(logit)), logit, self.names(label))
 
 
 def with_unrefitted(load: Callable[[Path], Loaded], folder: Path) -> tuple[Loaded, Loaded]:

@@ -20,6 +20,7 @@ import torch
 from plant_plugin.data.batches import move
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.plausibility import marked_words
+from plant_plugin.model.named_evidence import strengths_of_names
 from plant_plugin.model.trained import Floats, Places, ReadyModel
 from plant_plugin.networks.backbone import EmbeddedWords
 from plant_plugin.relevance.linear import LinearModel
@@ -172,6 +173,7 @@ def _numpy(tensor: torch.Tensor) -> Floats:
     return tensor.float().cpu().numpy()
 
 
+@strengths_of_names
 def label_strengths(
     encoded: EncodedDocument, words: Words, columns: Sequence[int], orders: Collection[str]
 ) -> Iterator[tuple[dict[str, Floats], float, float]]:

@@ -29,14 +29,15 @@ def write_label_statistics(
     folder: Path, labels: list[str], train_counts: npt.NDArray[np.int64] | None, tuned: Tuned
 ) -> None:
     """Write a line for each label, in column order, into the run's folder."""
-    training = [UNKNOWN] * len(labels) if train_counts is None else train_counts.tolist()
+    training = [UNKNOWN] * len(labels) if train_counts is None else train_counts[train_counts >= 0].tolist()
     columns = {
         "label": labels,
         "training": training,
         "validation": tuned.documents.tolist(),
         **{f"F1@{name}": [f"{value:.4f}" for value in values] for name, values in tuned.f1.items()},
     }
-    lines = ["\t".join(columns), *("\t".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    rows = zip(*columns.values(), strict=False)  # those that only a name makes known are the last
+    lines = ["\t".join(columns), *("\t".join(map(str, row)) for row in rows)]
     write_text(folder / LABEL_STATISTICS, "".join(f"{line}\n" for line in lines))
 
 

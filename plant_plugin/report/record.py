@@ -46,6 +46,8 @@ class ChosenWeights(TypedDict):
     adjustment: float
     offset: float
     name_weight: float  # ν
+    linear_weight: float  # λ
+    sentence_weight: float  # σ
 
 
 def read_further(folder: Path) -> Further | None:

@@ -124,7 +124,7 @@ def without_paths(keys: Mapping[str, object]) -> dict[str, object]:
 def label_counts(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
     """Count the documents that have each label, int64 (L,); a label named twice by a document counts once."""
     counts = Counter(chain.from_iterable(map(set, label_lists)))
-    return np.array([counts[name] for name in labels], dtype=np.int64)
+    return np.array([counts[name] for name in labels], np.int64)
 
 
 def labels_outside(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
@@ -237,8 +237,8 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
 
 def completed(content: Mapping[str, object]) -> Result:
     """Add the processor and the versions here, in the order of the file and in types that JSON has."""
-    here = {"name": processor_name(), "cores": usable_cores()}
-    whole = {"split": "test", "processor": here, "versions": versions(), **content}
+    processor = {"name": processor_name(), "cores": usable_cores()}
+    whole = {"split": "test", "processor": processor, "versions": versions(), **content}
     result: Result = plain({
         key: whole[key] for key in Result.__annotations__ if key in whole and (whole[key] or key not in LEFT_OUT)
     })  # fmt: skip
@@ -254,8 +254,7 @@ def read_result(path: Path) -> Result:
     try:
         result = read_json(path, Result, what="a result", fix="mend it there, or leave it out", error=DataError)
     except OSError as error:
-        what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise DataError(what, where=str(path), fix="check the path") from error
+        raise DataError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from error
     if "metrics" not in result:
         raise DataError("not a result: it holds no metrics", where=str(path), fix="name a result.json")
     return result
@@ -306,9 +305,7 @@ def plain(value: object) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "item"):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_predictions(path: str, rows: Iterable[tuple[Iterable[str], Iterable[float]]]) -> None:

@@ -23,6 +23,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of, first_before_others
 from plant_plugin.training.further import folder_before, load_grown
 from plant_plugin.training.inputs import Encoded, Inputs, Shortlists, mark_tokens, planted_relevance, prepare
+from plant_plugin.training.open_labels import OpenScoring
 from plant_plugin.training.scoring import Scoring
 from plant_plugin.training.shortlist import shortlists_of
 
@@ -104,7 +105,7 @@ def load(settings: Settings, run: Run) -> tuple[Scoring, dict[str, float]]:
         has = "" if planted is not None else "no "
         run.log(f"the model has {has}planted scores, whatever the configuration says")
     inputs = Inputs(documents, marks=marks, shortlists=shortlists)
-    return Scoring(model.network, inputs, planted, settings, run), model.thresholds
+    return OpenScoring.of(Scoring(model.network, inputs, planted, settings, run), model.open_labels), model.thresholds
 
 
 def save(scoring: Scoring, thresholds: Mapping[str, float]) -> None:

@@ -51,6 +51,7 @@ class Encoded:
     labels: dict[str, sparse.csr_array]  # (N, L)
     training: Split
     hashes: dict[str, str]  # of splits, labels, vocabulary and evidence
+    named: int = 0  # of the labels the last so many, which only a name makes known
 
     @property
     def splits(self) -> list[Split]:
@@ -69,10 +70,15 @@ class Encoded:
 
     @property
     def train_counts(self) -> Places | None:
-        """Return the training documents of each label, (L,); None where only a test file was read."""
+        """Return the training documents of each label, (L,), -1 where only a name makes it known.
+
+        None where only a test file was read.
+        """
         if "train" not in self.arrays:
             return None
-        return np.bincount(self.document_labels.indices, minlength=self.num_labels).astype(np.int64)
+        counts = np.bincount(self.document_labels.indices, minlength=self.num_labels)
+        counts[self.num_labels - self.named :] = -1
+        return counts
 
     @property
     def num_train(self) -> int | None:

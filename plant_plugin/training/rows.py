@@ -46,7 +46,7 @@ class _Rows(Optimizer):
     ) -> None:
         state = self.state[table]
         if not state:
-            state["step"] = torch.zeros((), dtype=torch.float32)  # as Adam's own, which may have the next step
+            state["step"] = torch.zeros(())  # as Adam's own, which may have the next step
             state |= {name: torch.zeros_like(table) for name in ("exp_avg", "exp_avg_sq")}
         state["step"] += 1
         step, (first, second) = float(state["step"]), betas

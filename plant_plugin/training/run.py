@@ -37,6 +37,7 @@ from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.guards import limited_memory
 from plant_plugin.training.inputs import Encoded, Inputs, mark_tokens, prepare, rows_read_again
 from plant_plugin.training.loggers import logger_of
+from plant_plugin.training.open_weights import with_open_labels
 from plant_plugin.training.scoring import Scoring, network_logits, tune_thresholds, validation_logits
 from plant_plugin.training.shortlist import propose
 from plant_plugin.training.stage1 import run_stage1
@@ -117,7 +118,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
         resume.do_stage(stage, train_network, network, inputs, config, run)
     validation = validation_logits(network, inputs, config, run)
     scores = weigh(scores, inputs, validation, config, run)
-    scoring = Scoring(network, inputs, scores, config, run, validation)
+    scoring = with_open_labels(Scoring(network, inputs, scores, config, run, validation), phrases)
     if thresholds is None:
         scoring, thresholds = tune_thresholds(scoring)
     if is_first():

@@ -28,7 +28,7 @@ from plant_plugin.report.record import skipped_steps
 from plant_plugin.report.result import Scored, device_name, note_thresholds, tune_on_validation, write_predictions
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, count, device_of, is_first, rank
-from plant_plugin.training.inputs import Floats, Inputs, Logits, Places
+from plant_plugin.training.inputs import Encoded, Floats, Inputs, Logits, Places
 from plant_plugin.training.stage import taken
 
 ScoreBatch = tuple[Floats | sparse.csr_array, sparse.csr_array, Places]  # logits and truth (B, L), document numbers
@@ -82,9 +82,14 @@ class Scoring:
     run: Run
     validation: Sequence[Logits] = ()  # of a network that was trained here
 
+    @property
+    def documents(self) -> Encoded:
+        """Return the documents under the labels that are scored."""
+        return self.inputs.documents
+
     def scored(self) -> Scored:
         """Return what the evaluation reads of the network."""
-        documents, settings, planted = self.inputs.documents, self.settings, self.planted
+        documents, settings, planted = self.documents, self.settings, self.planted
         is_tested = "test" in documents.arrays
         return Scored(
             model=settings.model_name,
@@ -102,7 +107,7 @@ class Scoring:
             planted_scores={} if planted is None else planted.chosen,
         )
 
-    def _summed(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
+    def summed(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
         """Yield the sum of the network's logits and the planted scores, with truth and document numbers.
 
         Logits are sparse where nothing outside the shortlist is scored.
@@ -119,16 +124,16 @@ class Scoring:
             yield inputs.placed(split, documents, summed), inputs.documents.labels[split][documents], documents
 
     def _validated(self) -> Iterator[tuple[Floats | sparse.csr_array, sparse.csr_array]]:
-        return ((logits, truth) for logits, truth, _ in self._summed("val", self.validation))
+        return ((logits, truth) for logits, truth, _ in self.summed("val", self.validation))
 
     def _tested(self) -> Iterator[ScoreBatch]:
         """Yield the test split's scores; write ``predictions.txt`` and the monitored metrics of ``logs.json``."""
-        settings, documents, most = self.settings, self.inputs.documents, self.settings.save_k_predictions
+        settings, documents, most = self.settings, self.documents, self.settings.save_k_predictions
         names = [name for name in settings.monitor_metrics if name != "Loss"]
         monitored = documents.evaluator(names, "test", settings)
         best: dict[int, tuple[Places, Floats]] = {}
         logits = network_logits(self.network, self.inputs, "test", settings)
-        for scores, truth, numbers in self._summed("test", logits):
+        for scores, truth, numbers in self.summed("test", logits):
             monitored.update(scores, truth, numbers)
             if most:
                 best.update(zip(numbers.tolist(), best_scored(scores, most), strict=True))

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from plant_plugin.config.options import NAME_SOURCES, NO_NAMES, OF_PHRASES, PLANTED_SCORES
+from plant_plugin.config.options import NAME_SOURCES, NO_NAMES, PLANTED_SCORES
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.label_names import label_names
 from plant_plugin.data.names_beside import names_source
@@ -184,9 +184,8 @@ def weigh(
         return None
     # The second training of `refit` has names weighed by the first: it has no documents to choose on.
     fixed = {"weight": _configured_weight(settings), "name_weight": planted.name_weight or None}
-    fixed |= {name: getattr(settings.planted_scores, name) for name in OF_PHRASES}
     if inputs.shortlists.labels:
-        fixed |= {name: getattr(planted, name) for name in ("name_weight", *OF_PHRASES)}
+        fixed |= {name: getattr(planted, name) for name in ("name_weight", "linear_weight", "sentence_weight")}
     with run.phase("planted_scores"):
         choice = _Choice(replace(planted, weight=0.0), fixed, inputs, settings)
         choice.choose_adjustment()
@@ -242,7 +241,7 @@ class _Choice:
             return
         weighs_sentences = planted.sentences is not None
         sentence_weights = self._tried("sentence_weight", SENTENCE_WEIGHTS) if weighs_sentences else (0.0,)
-        pairs = list(itertools.product(self._tried("linear_weight", LINEAR_WEIGHTS, 1.0), sentence_weights))
+        pairs = list(itertools.product(self._tried("linear_weight", LINEAR_WEIGHTS), sentence_weights))
         best = 0
         if self.texts is not None:
             of_phrases, of_documents = planted.phrases.scores(self.texts), planted.linear_scores_of(self._features)
@@ -286,12 +285,12 @@ class _Choice:
         weight, name = pairs[best]
         self.planted = replace(self.planted, weight=weight).with_name_weight(name)
 
-    def _tried(self, name: str, values: Sequence[float], default: float = 0.0) -> Sequence[float]:
+    def _tried(self, name: str, values: Sequence[float]) -> Sequence[float]:
         """Return the values of a weight that are tried: only the one that is fixed, if there is any."""
         fixed = self.fixed.get(name)
         if fixed is None and self.texts is not None:
             return values
-        return (default if fixed is None else fixed,)
+        return (getattr(self.planted, name) if fixed is None else fixed,)
 
     def _scores(self, numbers: Places) -> tuple[Floats, Floats | np.float32]:
         """Return planted scores of documents for the labels of their logits, and what names add to them at ν = 1."""

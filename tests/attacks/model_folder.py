@@ -45,7 +45,7 @@ def write_whole(folder: Path) -> Path:
     """The folder of a run with a planted prior, planted scores, phrases, sentences, and a rule for evidence."""
     write_marked_splits(folder)
     (folder / "label_names.tsv").write_text("".join(f"L{label}\tsign {label}\n" for label in range(12)))
-    config = marked_config(folder, planted_scores__weight=1.0, planted_scores__sentence_weight=1.0)
+    config = marked_config(folder, planted_scores__weight=1.0)
     run(config)
     write_rule(Path(config.checkpoint_dir), EvidenceRule("contribution", 0.3, 2, None))
     (folder / "note.txt").write_text(TEXT + "\n")

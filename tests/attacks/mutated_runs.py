@@ -36,7 +36,7 @@ def two_runs() -> tuple[Path, Path, Path]:
     from plant_plugin.training.run import run
 
     write_marked_splits(other)
-    config = marked_config(other, seed=2, planted_scores__weight=1.0, planted_scores__sentence_weight=1.0)
+    config = marked_config(other, seed=2, planted_scores__weight=1.0)
     run(config)
     return one, Path(config.checkpoint_dir), task
 

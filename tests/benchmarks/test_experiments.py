@@ -600,7 +600,7 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list
     names.write_text("".join(f"{label}\tsign{label}x\n" for label in LABELS))
     few = ["limit_train_batches=4"]
     changes = {"main": few, "coding": few, "many_labels": few, "overfitting": ["stage2.epochs=3"]}
-    evidence, words = {"no_linear", "no_sentence_scores", "scores_alone"}, ["bigru", "bigru_one_stage"]
+    evidence, words = {"scores_alone"}, ["bigru", "bigru_one_stage"]
     some = {  # the made-up task has neither evidence to weigh nor a language model
         "main": ["plant", "linear", "end_to_end"], "backbones": words,
         "many_labels": ["plant", "scores_word_letters", "linear_tree"],

@@ -263,7 +263,7 @@ def test_metrics_are_asked_for_by_any_of_their_names(results: Path) -> None:
         compare(load_systems(both(results)), "good", metrics=["Micro-F1@0.3"])
 
 
-@pytest.mark.parametrize(("content", "message"), [(None, "no such file"), ("{", "not a result"), ("{}", "no metrics")])
+@pytest.mark.parametrize(("content", "message"), [(None, "No such file"), ("{", "not a result"), ("{}", "no metrics")])
 def test_what_is_no_result(tmp_path: Path, content: str | None, message: str) -> None:
     path = tmp_path / "result.json"
     if content is not None:
@@ -273,7 +273,7 @@ def test_what_is_no_result(tmp_path: Path, content: str | None, message: str) ->
 
 
 def test_a_folder_without_results(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="No such file"):
         load_systems([str(tmp_path)])
 
 

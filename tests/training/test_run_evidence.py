@@ -326,9 +326,6 @@ def test_a_prior_of_phrases_needs_the_model_that_keeps_them(made_marked: Made, t
     assert set(problems_of(**alone, network_config=network, evidence={**evidence, "prior": -1})) == {"evidence.prior"}
     bags = {"data_format": "xmc", "vocab_file": str(tmp_path / "train.txt"), "evidence": {**evidence, "prior": 0}}
     assert set(problems_of(**alone, network_config=network, **bags)) == {"evidence"}
-    weights = {"model": "ridge", "linear_weight": 1, "sentence_weight": 2}
-    found = problems_of(**{**alone, "planted_scores": weights}, network_config=network)
-    assert set(found) == {"planted_scores.linear_weight", "planted_scores.sentence_weight"}
     config = made_marked(planted_scores__model="none", evidence__prior=0.0)
     of_run = Run(config.checkpoint_dir, silent=True)
     assert fit_phrases(prepare(config, of_run), config, of_run) is None

@@ -360,7 +360,15 @@ def test_weights_that_were_chosen_before_are_taken_without_validation_documents(
     config = made(**short, planted_scores__weight=1.0, val_file=None, val_size=0)
     config = replace(config, checkpoint_dir=tmp_path / "second")
     write_chosen_weights(
-        Path(config.checkpoint_dir), {"adjustment": 0.3, "offset": 0.7, "weight": 9.0, "name_weight": 0.0}
+        Path(config.checkpoint_dir),
+        {
+            "adjustment": 0.3,
+            "offset": 0.7,
+            "weight": 9.0,
+            "name_weight": 0.0,
+            "linear_weight": 1.0,
+            "sentence_weight": 0.0,
+        },
     )
     run(config)
     with np.load(Path(config.checkpoint_dir) / ARRAYS) as content:

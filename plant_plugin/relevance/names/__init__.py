@@ -1,0 +1,1 @@
+"""Labels that are known by their names, whether a training document has them or not: begin with ``open_labels.py``."""

@@ -1,0 +1,175 @@
+"""Names of labels found in texts: how much of a name stands near one place.
+
+Words are cut to their first letters. A word of a text may also be one that a lexicon translates, with the probability
+that the lexicon gives it. The *cover* of a name is the share of its idf that the words of a window hold.
+
+Shapes: M names, V stems, W words of a text, F names found.
+
+Source: ours; idf: Robertson & Spärck Jones 1976.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.data.text import Spans
+from plant_plugin.relevance.mutual_information import Floats, Small
+from plant_plugin.relevance.phrases import words_of
+
+LETTERS = 6  # of a word that are read
+WINDOW = 9  # words of a text that hold a name
+LEAST = 0.3  # of a name's idf that the whole text holds, so that its windows are looked at
+MOST_NAMES = 3000  # whose windows are looked at, those that the text holds most of
+
+Lexicon = Mapping[str, Sequence[tuple[str, float]]]  # stem of a text -> stems of names, and the probability of each
+
+
+class Found(NamedTuple):
+    """Names that stand in a text, and where: each array is (F,)."""
+
+    names: Small
+    cover: Floats  # share of the name's idf in its best window
+    of_text: Floats  # and in the whole text
+    places: Small  # the window's first word
+    matched: Small  # words of the name that it holds
+
+
+@dataclass(eq=False, repr=False)
+class NameIndex:
+    """All names of all labels.
+
+    Attributes:
+        labels: The labels that have a name, in the order of their columns.
+        names: The M names.
+        of_label: (M,) place of each name's label in ``labels``, ascending.
+        said: Stem -> how often texts say it where a name of theirs has it, in (0, 1], beside other stems; missing: 1.
+    """
+
+    labels: list[str]
+    names: list[str]
+    of_label: Small
+    said: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[str, str]], said: Mapping[str, float] | None = None) -> NameIndex:
+        """Index pairs of label and name; of names with the same words, one label has one."""
+        place_of = {label: place for place, label in enumerate(sorted({label for label, _ in rows}))}
+        known: dict[tuple[int, frozenset[str]], str] = {}
+        for label, name in rows:
+            if stems := frozenset(stems_of(name)):
+                known.setdefault((place_of[label], stems), name)
+        ordered = sorted(known.items(), key=lambda entry: entry[0][0])
+        of_label = np.array([place for (place, _), _ in ordered], dtype=np.int32)
+        return cls(list(place_of), [name for _, name in ordered], of_label, said or {})
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def stems(self) -> dict[str, int]:
+        """Return stem -> column."""
+        return self._rows[1]
+
+    @property
+    def matrix(self) -> sp.csr_array:
+        """Return the names' stems, (M, V) of ones."""
+        return self._rows[0]
+
+    @cached_property
+    def _rows(self) -> tuple[sp.csr_array, dict[str, int]]:
+        stems: dict[str, int] = {}
+        rows = [sorted({stems.setdefault(stem, len(stems)) for stem in stems_of(name)}) for name in self.names]
+        offsets = np.cumsum([0, *map(len, rows)]).astype(np.int32)
+        columns = np.array([stem for row in rows for stem in row], dtype=np.int32)
+        return sp.csr_array((np.ones(len(columns), np.float32), columns, offsets), (len(rows), len(stems))), stems
+
+    @cached_property
+    def idf(self) -> Floats:
+        """Return how much each stem tells, (V,)."""
+        holding = np.bincount(self.matrix.indices, minlength=len(self.stems))
+        idf = np.log((1 + len(self)) / (1 + holding)) + 1e-3
+        said: Floats = (idf * [self.said.get(stem, 1.0) for stem in self.stems]).astype(np.float32)
+        return said
+
+    @cached_property
+    def total(self) -> Floats:
+        """Return the sum of each name's idf, (M,)."""
+        total: Floats = self.matrix @ self.idf
+        return total
+
+    @cached_property
+    def _holding(self) -> sp.csr_array:
+        return sp.csr_array(self.matrix.T)
+
+    def find(self, words: Sequence[str], translated: Translated) -> Found:
+        """Find the names whose words stand near each other among the words of a text."""
+        from plant_plugin.relevance.names.kernels import cover_of_text, cover_of_windows
+
+        entries = [translated[word] for word in words]
+        places = np.repeat(np.arange(len(words), dtype=np.int32), [len(stems) for stems, _ in entries])
+        if not len(places):
+            nothing = np.empty(0, np.int32)
+            return Found(nothing, nothing.astype(np.float32), nothing.astype(np.float32), nothing, nothing)
+        stems = np.concatenate([stems for stems, _ in entries])
+        weights = np.concatenate([weights for _, weights in entries])
+        order = np.argsort(stems, kind="stable")
+        stems, weights, places = stems[order], weights[order], places[order]
+        offsets = np.searchsorted(stems, np.arange(len(self.stems) + 1)).astype(np.int32)
+        present = np.unique(stems)
+        highest = np.maximum.reduceat(weights, offsets[present])
+        holding = self._holding
+        touched = cover_of_text(present, highest, holding.indptr, holding.indices, self.idf, *self._room)
+        held = self._room[0][touched] / self.total[touched]
+        self._room[0][touched] = 0
+        near = np.flatnonzero(held >= LEAST)
+        if len(near) > MOST_NAMES:
+            near = near[np.argpartition(-held[near], MOST_NAMES)[:MOST_NAMES]]
+        touched, held = touched[near], held[near]
+        parts = (touched, self.matrix.indptr, self.matrix.indices, self.idf, offsets, places, weights, WINDOW)
+        cover, at, matched = cover_of_windows(*parts)
+        return Found(touched, cover / self.total[touched], held, at, matched)
+
+    @cached_property
+    def _room(self) -> tuple[Floats, Small]:
+        return np.zeros(len(self), np.float32), np.empty(len(self), np.int32)
+
+
+class Translated(dict[str, tuple[Small, Floats]]):
+    """Word of a text -> stems of names that it may be, and how sure that is; read of the lexicon when it is asked."""
+
+    def __init__(self, stems: Mapping[str, int], lexicon: Lexicon) -> None:
+        super().__init__()
+        self.stems, self.lexicon = stems, lexicon
+
+    def __missing__(self, word: str) -> tuple[Small, Floats]:
+        sure: dict[int, float] = {self.stems[word]: 1.0} if word in self.stems else {}
+        for stem, probability in self.lexicon.get(word, ()):
+            if (column := self.stems.get(stem)) is not None:
+                sure[column] = max(sure.get(column, 0.0), probability)
+        entry = np.fromiter(sure, np.int32, len(sure)), np.fromiter(sure.values(), np.float32, len(sure))
+        self[word] = entry
+        return entry
+
+
+def stems_of(text: str) -> list[str]:
+    """Return the words of a text in lower case, without accents, cut to their first letters."""
+    return words_of(text, LETTERS)[0]
+
+
+def stems_with_places(text: str) -> tuple[list[str], Spans]:
+    """Return the same, and where each stands."""
+    return words_of(text, LETTERS)
+
+
+def first_of_each(of_label: npt.NDArray[np.integer], best: Floats) -> npt.NDArray[np.int64]:
+    """Return the place of the highest value of each label, labels ascending."""
+    order = np.lexsort((-best, of_label))
+    _, first = np.unique(of_label[order], return_index=True)
+    return order[first]

@@ -1,0 +1,90 @@
+"""Two towers over letters: words of a text and a name that means them are near each other.
+
+Both towers are one table: the sum of the vectors of runs of three to five letters, of length 1. It is trained on pairs
+that mean the same, each against the other names of its batch.
+
+Shapes: B pairs, D numbers of a vector, R rows of the table.
+
+Source: Bojanowski et al. 2017 (runs of letters); van den Oord et al. 2018, eq. (4) (InfoNCE).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from plant_plugin.relevance.mutual_information import Floats
+
+ROWS, SIZE = 1 << 16, 64
+LENGTHS = (3, 4, 5)
+EPOCHS, BATCH, RATE, TEMPERATURE = 3, 256, 0.01, 0.07
+AT_ONCE = 4096  # texts whose vectors are computed together
+
+
+class Towers:
+    """The table, (R, D)."""
+
+    def __init__(self, table: torch.Tensor) -> None:
+        self.table = table
+
+    @classmethod
+    def fit(cls, pairs: Sequence[tuple[Sequence[str], Sequence[str], str]], seed: int = 0) -> Towers:
+        """Train on pairs of words, each with the label of both; those of one label are no negatives of each other."""
+        generator = torch.Generator().manual_seed(seed)
+        table = torch.nn.Parameter(torch.randn(ROWS, SIZE, generator=generator) * 0.1)
+        towers, optimizer = cls(table), torch.optim.SparseAdam([table], lr=RATE)
+        _, number = np.unique([label for *_, label in pairs], return_inverse=True)
+        labels = torch.from_numpy(number)
+        rows = [(rows_of(first), rows_of(second)) for first, second, _ in pairs]
+        batch = min(BATCH, len(pairs))
+        steps, step = max(1, EPOCHS * (len(pairs) // max(1, batch))), 0
+        drawn = np.random.default_rng(seed)
+        for _ in range(EPOCHS if batch > 1 else 0):
+            order = drawn.permutation(len(pairs))
+            for start in range(0, len(pairs) - batch + 1, batch):
+                chosen = order[start : start + batch]
+                first, second = (towers.summed([rows[pair][side] for pair in chosen]) for side in (0, 1))
+                alike = labels[chosen][:, None] == labels[chosen]
+                alike.fill_diagonal_(False)
+                near = (first @ second.T / TEMPERATURE).masked_fill(alike, -1e9)
+                target = torch.arange(batch)
+                loss = (torch.nn.functional.cross_entropy(near, target)
+                        + torch.nn.functional.cross_entropy(near.T, target)) / 2  # fmt: skip
+                optimizer.param_groups[0]["lr"] = RATE * (1 - step / steps)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                step += 1
+        return cls(table.detach())
+
+    def summed(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Return the vectors of texts, of length 1 (or 0 without any word), from the rows of their letters, (B, D)."""
+        offsets = torch.tensor(np.cumsum([0, *map(len, rows)])[:-1])
+        flat = torch.tensor(np.fromiter((row for of_text in rows for row in of_text), np.int64, sum(map(len, rows))))
+        sparse = self.table.requires_grad
+        sums = torch.nn.functional.embedding_bag(flat, self.table, offsets, mode="sum", sparse=sparse)
+        return torch.nn.functional.normalize(sums, dim=1)
+
+    @torch.no_grad()
+    def vectors(self, texts: Sequence[Sequence[str]]) -> Floats:
+        """Return the vectors of texts that are given as words, (N, D)."""
+        parts = [np.zeros((0, SIZE), np.float32)]
+        for start in range(0, len(texts), AT_ONCE):
+            parts.append(self.summed([rows_of(words) for words in texts[start : start + AT_ONCE]]).numpy())
+        return np.concatenate(parts)
+
+
+def rows_of(words: Sequence[str]) -> list[int]:
+    """Return the rows of the table that hold the runs of letters of words."""
+    return [row for word in words for row in _rows_of_word(word)]
+
+
+@lru_cache(maxsize=500_000)
+def _rows_of_word(word: str) -> tuple[int, ...]:
+    whole = f"<{word}>"
+    runs = [whole[start : start + length] for length in LENGTHS for start in range(len(whole) - length + 1)]
+    return tuple(zlib.crc32(run.encode()) % ROWS for run in [*runs, whole])

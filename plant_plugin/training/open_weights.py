@@ -1,0 +1,118 @@
+"""Choose on validation documents how what names say joins the logits of a model.
+
+Shapes: N documents, K labels of training, U that only a name makes known, E scores of documents and labels.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from plant_plugin.evaluation.ranking import average_precisions, top_labels, with_unranked
+from plant_plugin.relevance.names.open_labels import ARRAYS, FLOOR, OpenLabels, read_weights
+from plant_plugin.relevance.phrases import Phrases
+from plant_plugin.report.record import FIRST_PASS
+from plant_plugin.training.inputs import Floats
+from plant_plugin.training.open_labels import OpenScoring, fit_open_labels, widened
+from plant_plugin.training.scoring import Scoring
+
+MOST = 1000  # validation documents that are read
+KEPT = 300  # labels of training that rank above all others of a document there
+# Tried w, in units of log odds, and a and b on the scale on which the logits of known labels are log odds.
+KNOWN, SLOPES, SHIFTS = (0.0, 0.1, 0.2, 0.3, 0.5), (0.4, 0.6, 0.8, 1.0), (-1.5, -0.75, 0.0, 0.75, 1.5)
+STEPS = 30  # of Newton's method, at most
+
+
+def with_open_labels(scoring: Scoring, phrases: Phrases | None) -> Scoring:
+    """Return a scoring of every label that has a name, where that is wanted; only the first process has any.
+
+    The weights are those with the best MAP-gold on validation documents; without such documents those of a first
+    training, where there was one, or else the log odds of names stay as they are. All is written beside the model.
+    """
+    run = scoring.run
+    open_labels = fit_open_labels(scoring.documents, phrases, scoring.settings, run)
+    if open_labels is None:
+        return scoring
+    weights = _weights(scoring, open_labels)
+    run.log("names: " + ", ".join(f"{name} {value:.3g}" for name, value in weights.items()))
+    open_labels = open_labels.with_weights(weights)
+    open_labels.save(run.folder)
+    return OpenScoring.of(scoring, open_labels)
+
+
+def _weights(scoring: Scoring, open_labels: OpenLabels) -> dict[str, float]:
+    """Return the best weights by name, none where nothing says which they are."""
+    if not scoring.validation:
+        first = scoring.run.folder / FIRST_PASS
+        return read_weights(first) if (first / ARRAYS).is_file() else {}
+    with scoring.run.phase("names"):
+        entries = _Entries(scoring, open_labels)
+        scale, constant = log_odds_of(entries.scores[entries.trained], entries.true[entries.trained])
+        tried = [
+            {"known": known / scale, "slope": slope / scale, "shift": (shift - constant) / scale}
+            for known, slope, shift in itertools.product(KNOWN, SLOPES, SHIFTS)
+        ]
+        return max(tried, key=entries.map_gold)
+
+
+class _Entries:
+    """The scores of validation documents for the best labels of training and all candidates, each array (E,)."""
+
+    def __init__(self, scoring: Scoring, open_labels: OpenLabels) -> None:
+        documents = widened(scoring.documents, open_labels)
+        parts: list[tuple[npt.NDArray[np.int64], Floats, Floats]] = []
+        numbers: list[int] = []
+        for scores, _, batch in scoring.summed("val", scoring.validation):
+            top = top_labels(sp.csr_matrix(scores) if sp.issparse(scores) else scores, min(KEPT, scores.shape[1]))
+            texts = documents.texts("val", batch)
+            for row, text in enumerate(texts[: MOST - len(numbers)]):
+                best = top[row][top[row] < scores.shape[1]]
+                best = best[~open_labels.by_name[best]]
+                proposed = open_labels.propose(text)
+                dense = scores[[row]].toarray()[0] if sp.issparse(scores) else scores[row]
+                known = ~open_labels.by_name[proposed.columns]
+                columns = np.union1d(best, proposed.columns[known])
+                odds = np.full(len(columns), FLOOR, np.float32)
+                odds[np.searchsorted(columns, proposed.columns[known])] = proposed.log_odds[known]
+                unseen, nothing = proposed.columns[~known], np.full((~known).sum(), np.nan, np.float32)
+                parts.append((np.concatenate([columns, unseen]), np.concatenate([dense[columns], nothing]),
+                              np.concatenate([odds, proposed.log_odds[~known]])))  # fmt: skip
+            numbers += batch.tolist()[: MOST - len(numbers)]
+        self.columns, self.scores, self.odds = (np.concatenate(values) for values in zip(*parts, strict=True))
+        self.offsets = np.cumsum([0, *(len(columns) for columns, _, _ in parts)])
+        self.trained = ~np.isnan(self.scores)
+        self.truth = sp.csr_matrix(documents.labels["val"][numbers])
+        self.wanted = np.diff(self.truth.indptr) + documents.outside("val")[numbers]
+        rows = np.repeat(np.arange(len(numbers)), np.diff(self.offsets))
+        self.true = np.asarray(self.truth[rows, self.columns]).ravel() > 0
+
+    def map_gold(self, weights: dict[str, float]) -> float:
+        """Compute MAP-gold with some weights."""
+        of_names = weights["slope"] * self.odds + weights["shift"]
+        of_trained = self.scores + weights["known"] * np.maximum(0, self.odds - FLOOR)
+        scores = np.where(self.trained, of_trained, of_names).astype(np.float32)
+        matrix = sp.csr_matrix((scores, self.columns, self.offsets), shape=self.truth.shape)
+        precisions = average_precisions(matrix, self.truth)
+        return float(np.nanmean(with_unranked(precisions, np.diff(self.truth.indptr), self.wanted)))
+
+
+def log_odds_of(scores: Floats, truth: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the slope and the constant that make scores (E,) log odds of being true, by logistic regression.
+
+    Source: Platt 1999, "Probabilistic outputs for support vector machines".
+    """
+    spread = float(scores.std()) or 1.0
+    rows = np.stack([scores / spread, np.ones(len(scores))], axis=1).astype(np.float64)
+    weights = np.array([1.0, -1.0])
+    for _ in range(STEPS):
+        p = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
+        slope = rows.T @ (truth - p) - 1e-3 * weights
+        curve = (rows * (p * (1 - p))[:, None]).T @ rows + 1e-3 * np.eye(2)
+        step = np.linalg.solve(curve, slope)
+        weights = weights + np.clip(step, -2, 2)
+        if np.abs(step).max() < 1e-6:
+            break
+    return max(float(weights[0]), 1e-3) / spread, float(weights[1])
