@@ -35,7 +35,8 @@ from definitions import Planned, load_definitions, packaged, plan, results_folde
 
 from plant_plugin.config import load_config
 from plant_plugin.data.documents import load_corpus
-from plant_plugin.data.label_names import label_names, names_beside
+from plant_plugin.data.label_names import label_names
+from plant_plugin.data.names_beside import names_beside
 from plant_plugin.errors import ConfigError, PlantError
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument, load_per_document

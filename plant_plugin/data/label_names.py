@@ -55,7 +55,7 @@ def _rows(source: str, labels: Collection[str], say: Say | None) -> Iterable[Lab
     path = Path(source)
     if plain_name(path).suffix in FORMATS:
         return skos_rows(path, labels, say)
-    rows, known = list(table_rows(path)), frozenset(labels)
+    rows, known = list(table_rows(path, say)), frozenset(labels)
     if known.isdisjoint(label for label, _, _ in rows) and any(one_label(name) in known for _, name, _ in rows):
         raise DataError("the labels of the data stand in the second column", where=source, fix=FORMAT)
     return rows

@@ -230,7 +230,7 @@ BROKEN: dict[str, Arguments] = {
     "a span outside": lambda s: evidence(s, f"{ID}\tL1\t7726153-7726159"),
     "no evidence": lambda s: evidence(s, f"{ID}\t{WORD}"),
     "names": lambda s: ["predict", str(s.run), str(s.task / "new.csv"), "--names",
-                        made(s, "names.tsv", f"{ID}\t{WORD}\t{WORD} {ID}\n"), "--output", "scores"],
+                        made(s, "names.tsv", f"{ID}\t{WORD}\n\t{WORD}\n"), "--output", "scores"],
     "names without TAB": lambda s: ["predict", str(s.run), str(s.task / "new.csv"), "--names",
                                     made(s, "names2.tsv", f"{WORD}\n"), "--output", "scores"],
     "scores": lambda s: ["evaluate", "--truth", str(s.task / "test.txt"), "--scores",

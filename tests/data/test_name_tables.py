@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.data.name_tables import table_rows
+from plant_plugin.data.name_tables import table_rows, table_text
 from plant_plugin.errors import DataError
 
 ROWS = [("A00.0", "Cholera, classical", "en"), ("A00.0", "Cólera", "es"), ("B01", "Chickenpox", "")]
@@ -43,10 +43,12 @@ def test_labels_and_languages_are_written_as_elsewhere_and_empty_names_are_none(
     ("name", "content", "said"),
     [
         ("names.tsv", "L1\tone\nL2 two\n", "line 2: no TAB"),
-        ("names.tsv", "L1\tone\ttwo three\n", "line 1: 3 columns, of which the third is no language"),
-        ("names.tsv", "L1\tone\ten\tmore\n", "line 1: 4 columns\n"),
+        ("names.tsv", "L1\tone\ten\nL1\tuno\tes\nL2\ta\tb three\n", "line 3: 3 columns, of which the third"),
+        ("names.tsv", "L1\tone\ten\nL1\tuno\tes\nL2\ttwo\ten\tthree\n", "line 3: 4 columns\n"),
+        ("names.csv", "L1,one,en,more\n", "line 1: 4 columns\n"),
         ("names.tsv", "L1\tone\n\ttwo\n", "line 2: a name without a label"),
         ("names.tsv", "code\tname\tchapter\nL1\tone\ttwo\n", "line 1: 3 columns, of which label, name and language"),
+        ("names.tsv", "lang\tname\tcode\nen\tone\tL1\nen\tthree\n", "line 3: 2 columns where the header has 3"),
         ("names.csv", "L1,one\nL2,two,three\n", "line 2: 3 columns where the header has 2"),
         ("names.csv", "L1 one\n", "line 1: a single column"),
         ("names.csv", 'L1,"one\nL2,two\n', "line 1: no row of a table"),
@@ -60,3 +62,13 @@ def test_lines_that_are_not_of_the_format(tmp_path: Path, name: str, content: st
     assert said in str(error.value)
     assert error.value.fix
     assert "three" not in str(error.value)  # no content
+
+
+def test_a_tab_within_a_name_stays_one_where_nothing_says_that_languages_stand_there(tmp_path: Path) -> None:
+    (path := tmp_path / "names.tsv").write_text("L1\tone\ttwo three\nL2\ttwo\nL3\tthree\tis\n")
+    said: list[str] = []
+    assert list(table_rows(path, said.append)) == [
+        ("L1", "one\ttwo three", ""), ("L2", "two", ""), ("L3", "three\tis", "")
+    ]  # fmt: skip
+    assert said == ["names.tsv: 2 names hold a TAB, which is read as part of them; no languages"]
+    assert table_text(table_rows(path)) == "L1\tone two three\nL2\ttwo\nL3\tthree is\n"
