@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -26,8 +26,6 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 Strengths = tuple[dict[str, Floats], float, float]  # measures of words, bias and elsewhere
 Terms = tuple[float, list[tuple[str, float]]]  # what planted scores add, and the terms that add most of it
 ATTENTION = "attention"  # which a share of 1 is divided among
-
-NEVER_SEEN = "(never seen in training)"
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class ScoredLabel:
     @property
     def shown(self) -> str:
         """Return the name as a reader sees it, empty where there is none."""
-        return f"{self.name or ''} {'' if self.seen else NEVER_SEEN}".strip()
+        return f"{self.name or ''} {'' if self.seen else '(never seen in training)'}".strip()
 
 
 class ReadsNames:
@@ -70,8 +68,9 @@ class ReadsNames:
     def widen(self) -> None:
         """Add the labels that only a name makes known, after the K of training."""
         self.num_trained = len(self.labels)
-        if self.open_labels is not None:
-            self.labels = self.open_labels.widened
+        if (names := self.open_labels) is not None:
+            self.labels, shown = names.widened, self.names
+            self.names = lambda label: shown(label) or names.first_name(label)
 
     @property
     def offset(self) -> float:
@@ -88,10 +87,8 @@ class ReadsNames:
     def scored_label(self, column: int, logit: float) -> ScoredLabel:
         """Return a label with its logit, probability and name."""
         label, names = self.labels[column], self.open_labels
-        scored = ScoredLabel(label, float(expit(logit)), logit, self.names(label))
-        if names is None:
-            return scored
-        return replace(scored, name=scored.name or names.name_of(column), seen=not names.by_name[column])
+        seen = names is None or not names.by_name[column]
+        return ScoredLabel(label, float(expit(logit)), logit, self.names(label), seen)
 
     def names_in(self, text: str) -> NamedEvidence | None:
         """Return what names say of a text; None where there are no labels but those of training."""
@@ -110,7 +107,7 @@ class NamedEvidence:
 
     def is_named(self, column: int) -> bool:
         """Tell whether only a name makes a label known."""
-        return bool(self.open_labels.by_name[column])
+        return self.open_labels.by_name[column]
 
     def strength(self, column: int, words: Places) -> tuple[Floats, float]:
         """Return the logits that each word (W, 2) adds to such a label, (W,), and those that it has without any."""

@@ -183,9 +183,9 @@ class ReadyModel(ReadsNames, TrainedModel):
         self, model: TrainedModel, folder: Path, device: torch.device, names: Names | None = None, batch_size: int = 32
     ) -> None:
         super().__init__(**vars(model))
-        self.widen()
         self.folder, self.device = folder, device
         self.names: Names = names or dict[str, str]().get
+        self.widen()
         self.name, self.batch_size = folder.resolve().name, batch_size
         self.network.to(device).eval()
         self.network.fold()

@@ -17,7 +17,9 @@ import torch
 
 from plant_plugin.data.text import Spans
 from plant_plugin.relevance.mutual_information import Floats, Small
-from plant_plugin.relevance.names.index import LETTERS, WINDOW, Found, Lexicon, NameIndex, Translated, first_of_each
+from plant_plugin.relevance.names.index import LETTERS, WINDOW, Lexicon, NameIndex, Translated, first_of_each
+from plant_plugin.relevance.names.read_text import ReadText
+from plant_plugin.relevance.names.rivals import beside, first_different, nearest_of
 from plant_plugin.relevance.names.spans import SpanDetector, spans_of
 from plant_plugin.relevance.names.towers import Towers
 from plant_plugin.relevance.phrases import words_of
@@ -27,29 +29,7 @@ Truths = npt.NDArray[np.bool_]
 BY_COVER, BY_SPAN = 80, 10  # labels that the words of a text propose, and each of its spans
 NEAREST = 64  # names near a span that are looked at for those labels
 SURE_SPAN, UNSURE = 0.04, -8.0  # what a unit of a span's score counts beside nearness, and the lowest that counts
-COUNTS = 28
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ReadText:
-    """A text as candidates are looked for in it."""
-
-    places: Spans  # (W, 2) of its words, in characters
-    found: Found
-    marked: Floats  # (W,) probability of each word that a coder would mark it
-    spoken: Floats  # (W,) the highest p of the phrases that hold it
-    spans: npt.NDArray[np.int64]  # (S, 2) of words
-    span_scores: Floats  # (S,)
-    vectors: Floats  # (S, D)
-
-    @cached_property
-    def of_spans(self) -> Floats:
-        """Return of each span highest and lowest p of phrases, and mean and lowest of what is marked, (S, 4)."""
-        inside = [slice(start, end) for start, end in self.spans.tolist()]
-        return np.array([
-            (self.spoken[part].max(), self.spoken[part].min(), self.marked[part].mean(), self.marked[part].min())
-            for part in inside
-        ], dtype=np.float32)  # fmt: skip
+COUNTS = 32
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,14 +83,20 @@ class Proposer:
         names = np.flatnonzero(labels[self.index.of_label]).astype(np.int32)
         return names, torch.from_numpy(self.vectors[names])
 
-    def candidates(self, text: ReadText, block: tuple[Small, torch.Tensor], more: Sequence[int] = ()) -> Candidates:
-        """Return the candidates among the labels of a ``block`` and ``more`` labels that it does not hold."""
+    def candidates(
+        self,
+        text: ReadText,
+        block: tuple[Small, torch.Tensor],
+        others: tuple[Small, torch.Tensor],
+        more: Sequence[int] = (),
+    ) -> Candidates:
+        """Return the candidates among the labels of a ``block``, beside ``others``, and ``more`` of the others."""
         index, found = self.index, text.found
-        names, vectors = block
+        names, nearness = block[0], text.nearness(block[1])
         if len(more):
             added = np.concatenate([np.arange(self.starts[label], self.starts[label + 1]) for label in more])
             names = np.concatenate([names, added.astype(np.int32)])
-            vectors = torch.cat([vectors, torch.from_numpy(self.vectors[added])])
+            nearness = torch.cat([nearness, torch.from_numpy(text.vectors @ self.vectors[added].T)], dim=1)
         allowed = np.zeros(len(index), bool)
         allowed[names] = True
         of_found = index.of_label[found.names]
@@ -121,16 +107,23 @@ class Proposer:
         place_of[of_found[best]] = best
         mine = best[allowed[found.names[best]]]
         by_cover = of_found[mine[np.argsort(-value[mine], kind="stable")[:BY_COVER]]]
-        near, nearest = np.empty((0, 0), np.float32), np.empty(0, np.int64)
+        near, nearest, rival = np.empty((0, 0), np.float32), np.empty(0, np.int64), np.zeros(0, np.float32)
         if len(text.spans) and len(names):
-            top = torch.topk(torch.from_numpy(text.vectors) @ vectors.T, min(NEAREST, len(names)))
-            near = top.values.numpy()
-            nearest = _first_different(index.of_label[names[top.indices.numpy()]], BY_SPAN)
+            near, places = nearest_of(nearness, NEAREST)
+            nearest = first_different(index.of_label[names[places]], BY_SPAN)
+            rival = np.full(len(text.spans), -1, np.float32)
+            if len(others[0]):
+                rival = text.nearness(others[1]).amax(dim=1).numpy()
         labels = np.unique(np.concatenate([by_cover, nearest])).astype(np.int32)
-        return self._counted(text, labels, place_of[labels], near)
+        return self._counted(text, labels, place_of[labels], near, rival)
 
-    def _counted(self, text: ReadText, labels: Small, places: npt.NDArray[np.int64], near: Floats) -> Candidates:
-        """Count what trees read of labels; ``places`` are those of their best names found, or -1."""
+    def _counted(
+        self, text: ReadText, labels: Small, places: npt.NDArray[np.int64], near: Floats, rival: Floats
+    ) -> Candidates:
+        """Count what trees read of labels; ``places`` are those of their best names found, or -1.
+
+        ``near`` (S, …) are the highest values of each span, ``rival`` (S,) is the highest of other labels.
+        """
         index, found, words = self.index, text.found, len(text.places)
         has = places >= 0
         held = np.maximum(places, 0)
@@ -150,7 +143,8 @@ class Proposer:
         around = _windows(np.concatenate([np.zeros(WINDOW // 2, np.float32), best_here]))[at].max(axis=1)
         columns = [
             cover, of_found(found.of_text), size, of_found(found.matched), total, total * cover, total * (1 - cover),
-            around - cover, highest[:, -1], highest[:, -3:].mean(axis=1), spoken[at].max(axis=1),
+            around - cover, *beside(index, found, labels, at, total, cover),
+            highest[:, -1], highest[:, -3:].mean(axis=1), spoken[at].max(axis=1),
         ]  # fmt: skip
         runs = [np.arange(self.starts[label], self.starts[label + 1]) for label in labels]
         named = np.concatenate([np.empty(0, np.int64), *runs])
@@ -165,7 +159,7 @@ class Proposer:
             above = (near[span] > mine[:, None] + 1e-6).sum(axis=1)
             columns += [
                 mine, text.span_scores[span], sure[rows, span], of_label.max(axis=1), near[span, 0] - mine,
-                np.log1p(above), *text.of_spans[span].T, chosen[:, 1] - chosen[:, 0],
+                np.log1p(above), rival[span] - mine, *text.of_spans[span].T, chosen[:, 1] - chosen[:, 0],
                 np.argsort(np.argsort(-sure[rows, span], kind="stable")), chosen[:, 0] / words,
                 np.bincount(span, minlength=len(text.spans))[span],
             ]  # fmt: skip
@@ -178,7 +172,7 @@ class Proposer:
             ]
             name = np.where(by_span, named[nearest], first)
         else:
-            columns += [np.zeros(len(labels))] * 14
+            columns += [np.zeros(len(labels))] * 15
         columns += [np.argsort(np.argsort(-cover, kind="stable")), sizes, np.full(len(labels), words)]
         counts = np.stack(columns, axis=1).astype(np.float32)
         return Candidates(labels, counts, name.astype(np.int32), answer)
@@ -188,9 +182,3 @@ def _windows(values: Floats) -> Floats:
     """Return the values of each window of words, (W, WINDOW), with zeros after the last."""
     padded = np.concatenate([values, np.zeros(WINDOW, np.float32)])
     return np.lib.stride_tricks.sliding_window_view(padded, WINDOW)
-
-
-def _first_different(labels: npt.NDArray[np.integer], most: int) -> npt.NDArray[np.int64]:
-    """Return all labels that are among the first ``most`` different ones of a row."""
-    rows = [list(dict.fromkeys(row))[:most] for row in labels.tolist()]
-    return np.array(sorted({label for row in rows for label in row}), dtype=np.int64)

@@ -26,7 +26,7 @@ from plant_plugin.relevance.phrases import words_of
 LETTERS = 6  # of a word that are read
 WINDOW = 9  # words of a text that hold a name
 LEAST = 0.3  # of a name's idf that the whole text holds, so that its windows are looked at
-MOST_NAMES = 3000  # whose windows are looked at, those that the text holds most of
+MOST_NAMES = 1500  # whose windows are looked at, those that the text holds most of
 
 Lexicon = Mapping[str, Sequence[tuple[str, float]]]  # stem of a text -> stems of names, and the probability of each
 

@@ -18,8 +18,9 @@ from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.relevance.mutual_information import Floats, Small
 from plant_plugin.relevance.names.candidates import COUNTS, Proposer, Truths
-from plant_plugin.relevance.names.index import LETTERS, WINDOW, NameIndex, Translated, stems_of, stems_with_places
+from plant_plugin.relevance.names.index import LETTERS, WINDOW, NameIndex, Translated, stems_with_places
 from plant_plugin.relevance.names.lexicon import learn_lexicon
+from plant_plugin.relevance.names.said import said_stems
 from plant_plugin.relevance.names.spans import SpanDetector
 from plant_plugin.relevance.names.towers import Towers
 from plant_plugin.relevance.names.trees import Trees
@@ -33,7 +34,6 @@ HELD = (
 )
 PAIRS = 60_000  # that towers are trained on
 RARE, PARTS = 3, 2  # training documents of labels that trees take for unseen ones, a part of these at a time
-NEEDED = 5.0  # spans as which a stem is taken to be said as often as others, before any is counted
 
 
 def learn(
@@ -51,7 +51,7 @@ def learn(
     if evidence is None:
         evidence = _found_evidence(index, texts, document_labels)
     pairs, spans = _pairs_of_names(rows), _pairs_of_spans(rows, texts, evidence)
-    index = replace(index, said=_said(index, _lexicon(rows, pairs, spans), spans))
+    index = replace(index, said=said_stems(index, _lexicon(rows, pairs, spans), spans))
     rare = sorted(label for label in index.labels if 0 < counts[label] <= RARE)
     chosen = _documents_read(document_labels, set(rare))
     words = [words_of(texts[document]) for document in chosen]
@@ -69,12 +69,13 @@ def learn(
     for part in range(PARTS):
         hidden = set(rare[part::PARTS])
         blind, silent = proposer(hidden), np.array([column_of[label] for label in hidden if label in column_of])
-        block = blind.block(unseen)
+        shown = [not (none or label in hidden) for label, none in zip(index.labels, unseen, strict=True)]
+        block, others = blind.block(unseen), blind.block(np.array(shown))
         for document, read, of_words in zip(chosen, words, likely, strict=True):
             own = sorted(place_of[label] for label in hidden.intersection(document_labels[document]))
             if own or not part:  # a document without such labels is an example once
                 spoken = spoken_words(phrases, texts[document], read[1], document, silent)
-                candidates = blind.candidates(blind.read(*read, spoken, of_words), block, own)
+                candidates = blind.candidates(blind.read(*read, spoken, of_words), block, others, own)
                 examples.append((candidates.counts, np.isin(candidates.labels, own)))
     counted, truth = zip(*examples, strict=True)
     trees = Trees.fit(np.concatenate(counted), np.concatenate(truth), seed)
@@ -154,25 +155,6 @@ def _marks(places: Spans, marks: DocumentEvidence) -> Truths:
     marked = np.zeros(len(places), bool)
     marked[sorted(touched(places, [span for spans in marks.values() for span in spans]))] = True
     return marked
-
-
-def _said(
-    index: NameIndex, lexicon: dict[str, list[tuple[str, float]]], spans: Sequence[tuple[str, str, str]]
-) -> dict[str, float]:
-    """Return how often marked words say each stem of a name of theirs, beside other stems, at most 1."""
-    translated = Translated(index.stems, lexicon)
-    labelled = zip(index.of_label.tolist(), index.names, strict=True)
-    row_of = {(index.labels[label], name): row for row, (label, name) in enumerate(labelled)}
-    there, hits = np.zeros(len(index.stems)), np.zeros(len(index.stems))
-    for words, name, label in spans:
-        if (row := row_of.get((label, name))) is not None:
-            stems = index.matrix.indices[index.matrix.indptr[row] : index.matrix.indptr[row + 1]]
-            said = [translated[word][0] for word in stems_of(words)]
-            there[stems] += 1
-            hits[stems] += np.isin(stems, np.concatenate(said)) if said else 0
-    usual = hits.sum() / max(1.0, there.sum())
-    share = (hits + NEEDED * usual) / (there + NEEDED) / max(usual, 1e-6)
-    return {stem: float(share[column]) for stem, column in index.stems.items() if share[column] < 1}
 
 
 def spoken_words(

@@ -14,7 +14,7 @@ Source: ours; docs/open_labels.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -52,15 +52,6 @@ class Content(TypedDict):
     seen: list[str]  # labels that a training document has
     lexicon: Lexicon
     said: dict[str, float]  # see NameIndex
-
-
-@dataclass(frozen=True)
-class NamedLabel:
-    """Why a text may have a label: the words that answer to a name."""
-
-    log_odds: float
-    name: str
-    spans: Spans = field(repr=False)  # in characters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,7 +139,8 @@ class OpenLabels:
         """Return what names say of a text."""
         words, places = words_of(text)
         read = self.proposer.read(words, places, spoken_words(self.phrases, text, places))
-        sets = [self.proposer.candidates(read, block) for block in self._blocks]
+        unseen, known = self._blocks
+        sets = [self.proposer.candidates(read, unseen, known), self.proposer.candidates(read, known, unseen)]
         names = np.concatenate([candidates.names for candidates in sets])
         spans = np.concatenate([candidates.spans for candidates in sets])
         labels = np.concatenate([candidates.labels for candidates in sets])
@@ -197,9 +189,9 @@ class OpenLabels:
         """Return the logit of an unseen label that nothing speaks for."""
         return self.logit(self.trees.prior)
 
-    def name_of(self, column: int) -> str | None:
-        """Return the first name of a label, by its widened column."""
-        return self._first_names.get(self.widened[column])
+    def first_name(self, label: str) -> str | None:
+        """Return the first name of a label."""
+        return self._first_names.get(label)
 
     @cached_property
     def _first_names(self) -> dict[str, str]:

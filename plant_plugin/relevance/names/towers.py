@@ -19,7 +19,7 @@ import torch
 
 from plant_plugin.relevance.mutual_information import Floats
 
-ROWS, SIZE = 1 << 16, 64
+ROWS, SIZE = 1 << 16, 48
 LENGTHS = (3, 4, 5)
 EPOCHS, BATCH, RATE, TEMPERATURE = 3, 256, 0.01, 0.07
 AT_ONCE = 4096  # texts whose vectors are computed together
