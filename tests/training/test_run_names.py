@@ -4,7 +4,9 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from plant_plugin.cli import plant
 from plant_plugin.config import load_config
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.report.record import write_run_record
@@ -64,3 +66,10 @@ def test_a_thesaurus_beside_the_documents_goes_with_the_model_as_a_table(
     assert "L2\tword2\ten" in table
     assert "L12\tword12\ten" in table  # no document has it
     assert "labels are ends of URIs, of 12 of 12 labels" in capsys.readouterr().err
+    (new := tmp_path / "new.txt").write_text("word2 of a document\n")
+    (other := tmp_path / "other.ttl").write_text(f'<http://x.org/L2> {key} "the second"@en .')
+    for flags, name in ([], "word2"), (["--names", str(other)], "the second"):
+        predicted = CliRunner().invoke(
+            plant, ["predict", str(folder), str(new), "--input", "lines", "--top", "1", *flags]
+        )
+        assert name in predicted.output
