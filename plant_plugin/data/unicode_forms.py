@@ -1,20 +1,14 @@
-"""Unicode: texts in composed form with the places of marks kept, labels that look alike, texts without spaces."""
+"""Unicode: texts in composed form with the places of marks kept, labels that look alike."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 FORM: Final = "NFC"  # composed: é is one character, as most programs write it; PDFs and macOS have it in two
 SHOWN = 3  # groups of labels that are named
-SAMPLE = 200  # texts that are looked at
-# Letters of languages that put no spaces between words: Chinese, Japanese, Thai, Lao, Khmer, Burmese.
-UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
 
 
 def composed(text: str) -> str:
@@ -83,11 +77,3 @@ def alike_line(labels: Iterable[str]) -> str:
     shown = "; ".join(" and ".join(map(ascii, group[:SHOWN])) for group in groups[:SHOWN])
     more = f" and {len(groups) - SHOWN} more groups" if len(groups) > SHOWN else ""
     return f"labels that differ only in case, dots, invisible characters or Unicode form: {shown}{more}"
-
-
-def without_spaces(texts: Sequence[str]) -> bool:
-    """Tell whether most letters are of a language that puts no spaces between words, and none are there."""
-    sample = "\n".join(texts[:SAMPLE])
-    letters = sum(character.isalpha() for character in sample)
-    unspaced = len(UNSPACED.findall(sample))
-    return unspaced > letters / 2 and unspaced > 6 * len(sample.split())

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from plant_plugin.data.text import text_lines
 from plant_plugin.data.token_arrays import TokenArrays
+from plant_plugin.data.unspaced import WORD, is_unspaced
 from plant_plugin.errors import DataError
 from plant_plugin.files import write_text
 
@@ -38,8 +39,8 @@ def words_of(text: str) -> list[str]:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    r"""Return the pattern of ``\w+`` by which nltk, and so LibMultiLabel, cuts a text."""
-    return RUN if text.isascii() else _unicode_pattern()
+    r"""Return the pattern of ``\w+`` by which nltk, and so LibMultiLabel, cuts a text; or of letters."""
+    return RUN if text.isascii() else WORD if is_unspaced(text) else _unicode_pattern()
 
 
 @cache

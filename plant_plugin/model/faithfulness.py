@@ -131,7 +131,7 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> n
     planted = predictor.planted_scores
     if predictor.open_labels is not None:
         return np.asarray(expit(predictor.logits(texts)[:, column]))
-    logits = np.empty(len(texts), dtype=np.float64)
+    logits = np.empty(len(texts))
 
     def chosen(batch: dict[str, torch.Tensor], documents: Places) -> torch.Tensor:
         if "shortlist" in batch:  # taking words out may take the label off it
@@ -143,4 +143,4 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> n
         if planted is not None and planted.weight:
             planted.add_scores(scores, planted.scores([texts[document] for document in documents])[:, column])
         logits[documents] = scores
-    return np.asarray(expit(logits), dtype=np.float64)
+    return np.asarray(expit(logits))

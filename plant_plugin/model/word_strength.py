@@ -8,7 +8,6 @@ Shapes: M labels that are asked for, W words, T tokens, V terms of the planted s
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ import scipy.sparse as sp
 import torch
 
 from plant_plugin.data.batches import move
+from plant_plugin.data.unspaced import WordPattern, is_unspaced
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.plausibility import marked_words
 from plant_plugin.model.named_evidence import strengths_of_names
@@ -26,8 +26,8 @@ from plant_plugin.networks.backbone import EmbeddedWords
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.phrases import Match
 
-WORD = re.compile(r"\w+|[^\w\s]")
-RUN = re.compile(r"\w+")
+WORD = WordPattern(r"\w+|[^\w\s]", signs=True)
+RUN = WordPattern(r"\w+")
 BLOCK = 32  # labels at once: bounds the memory of attention and of the copies that gradients need
 CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, MIG, LINEAR, PHRASES, RANDOM = (
     "contribution", "attention", "attention without prior", "gradient × input", "MIG", "linear", "phrases",
@@ -241,7 +241,7 @@ def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Seq
 
     What a term adds is shared alike among its places in the text, and there among its words.
     """
-    shown = np.flatnonzero(words[:, 1] - words[:, 0] > 1)  # the vectorizer leaves single characters out
+    shown = np.flatnonzero(words[:, 1] - words[:, 0] > (not is_unspaced(text)))  # the vectorizer leaves letters out
     vocabulary, kind = linear.vectorizer.vocabulary, linear.vectorizer.kind
     written = [text[start:end].lower() for start, end in words[shown].tolist()]
     terms: list[int] = []
@@ -263,7 +263,7 @@ def phrase_strengths(matches: Iterable[Match], words: Places, columns: Sequence[
 
     Each of a phrase's words has all of it.
     """
-    strengths = np.zeros((len(columns), len(words)), dtype=np.float32)
+    strengths = np.zeros((len(columns), len(words)), np.float32)
     row_of = {column: row for row, column in enumerate(columns)}
     for match in matches:
         shares = zip(match.labels.tolist(), match.shares.tolist(), strict=True)

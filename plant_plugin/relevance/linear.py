@@ -72,11 +72,10 @@ class LinearModel:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         kind = terms or Terms(1, LONGEST_RUN, word_letters=options.word_letters)
-        analyzer = "char_wb" if kind.letters else "word"
         counted = TfidfVectorizer(
-            analyzer=kind.of if kind.word_letters else analyzer,  # scikit-learn reads a text once
+            analyzer="char_wb" if kind.letters else kind.of,
             strip_accents="unicode" if kind.letters else None,
-            ngram_range=(1, 1) if kind.word_letters else (kind.shortest, kind.longest),
+            ngram_range=(kind.shortest, kind.longest) if kind.letters else (1, 1),
             min_df=options.min_documents,
             max_features=MOST_TERMS,
             sublinear_tf=True,

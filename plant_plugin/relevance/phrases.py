@@ -14,7 +14,6 @@ Source: method §9; the sum is a noisy-or, so that each match adds a share of it
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
@@ -31,10 +30,11 @@ from annotated_types import MinLen
 from typing_extensions import TypedDict
 
 from plant_plugin.data.text import DocumentEvidence, Spans
+from plant_plugin.data.unspaced import WordPattern
 from plant_plugin.evaluation.arrays import NUMBERS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Arrays, Floats, Small
 
-WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # accents may be characters of their own
+WORD = WordPattern(r"(?:[^\W_][\u0300-\u036f]*)+")  # accents may be characters of their own
 READINGS = (None, 6)  # letters kept of each word: all, or the first ones
 FREQUENT = 0.4  # words in more than this share of the training documents are part of no phrase
 GAP = 12  # words between two spans of one label that are still one phrase

@@ -5,7 +5,6 @@ Shapes: B texts, V terms.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-WORD = re.compile(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
+from plant_plugin.data.unspaced import WordPattern
+
+WORD = WordPattern(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
 MOST_WORDS = 50_000  # whose terms are kept in memory
 CUT = "…"  # after a word that stands for all that begin so
 

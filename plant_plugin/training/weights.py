@@ -193,9 +193,8 @@ def weigh(
         choice.choose_beside_network(validation)
         weighed = choice.planted
         weights = f"weight {weighed.weight:.3g}, adjustment {weighed.adjustment:.3g}, names {weighed.name_weight:.3g}"
-        if weighed.phrases is not None:
-            weights += f", linear {weighed.linear_weight:.3g}, sentences {weighed.sentence_weight:.3g}"
-        run.log(f"planted scores: {weights}")
+        beside = f"linear {weighed.linear_weight:.3g}, sentences {weighed.sentence_weight:.3g}"
+        run.log(f"planted scores: {weights}, {beside}")
     return weighed
 
 

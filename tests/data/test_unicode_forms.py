@@ -7,7 +7,7 @@ import pytest
 
 from plant_plugin.data.evidence import read_evidence
 from plant_plugin.data.tables import read_any
-from plant_plugin.data.unicode_forms import alike_line, composed, labels_alike, places_composed, without_spaces
+from plant_plugin.data.unicode_forms import alike_line, composed, labels_alike, places_composed
 
 TEXTS = ["plain", "artérielle œdème", "ạ̈bc é", "각 한국어", "কো", "नि", "Å ﬁ", "", "\u0301x", "e\u0301\u0301"]
 
@@ -40,14 +40,6 @@ def test_labels_that_look_alike_are_grouped() -> None:
     assert "'E11.9' and 'E11.9\\u200b' and 'E119'" in alike_line(labels)
     assert alike_line(["a", "b"]) == ""
     assert alike_line([f"{letter}{number}" for letter in "aA" for number in range(9)]).endswith("and 6 more groups")
-
-
-def test_texts_without_spaces_are_known() -> None:
-    assert without_spaces(["高血压病史多年建议随访", "肺炎伴咳嗽"])
-    assert without_spaces(["ผู้ป่วยมีอาการไข้และไอ"])
-    assert not without_spaces(["high blood pressure", "kidney 肾"])
-    assert not without_spaces(["高血压 病史 多年 建议 随访", "肺炎 伴 咳嗽"])
-    assert not without_spaces([])
 
 
 def test_evidence_in_another_form_keeps_its_words(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.label_names import label_names
 from plant_plugin.data.names_beside import names_beside
 from plant_plugin.data.text import OPENERS, packed, plain_name
+from plant_plugin.data.unspaced import WordPattern
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
@@ -37,7 +38,7 @@ from plant_plugin.training.devices import device_of
 from plant_plugin.training.inputs import Floats
 from plant_plugin.training.weights import LINEAR_WEIGHTS, blocks
 
-WORD = re.compile(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
+WORD = WordPattern(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
 LONG = 0.99  # the share of documents that `Facts.long` covers
 LOOKED_AT = 500  # documents and labels by which language and kind of codes are known
 # Words of nearly every sentence of a language and are rare in the others.
