@@ -129,7 +129,7 @@ def _without(text: str, words: Places, gone: npt.NDArray[np.bool_]) -> str:
 def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> npt.NDArray[np.float64]:
     """Return the probability (N,) of a label in each text, planted scores included."""
     planted = predictor.planted_scores
-    if predictor.open_labels is not None:
+    if predictor.open_labels:
         return np.asarray(expit(predictor.logits(texts)[:, column]))
     logits = np.empty(len(texts))
 

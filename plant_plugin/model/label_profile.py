@@ -63,7 +63,7 @@ def label_profile(predictor: ReadyModel, label: str, top: int = 15) -> LabelProf
         row = slice(table.indptr[column], table.indptr[column + 1])
         relevant = _named(predictor, table.indices[row], table.data[row], top)
     terms = None
-    if planted is not None and planted.weight:
+    if planted and planted.weight:
         terms = [(term, planted.weight * value) for term, value in planted.strongest(column, top)]
     num_train, test_count, test_f1 = _tested(predictor, column)
     attended, nearest = _attended(predictor, column, top), _nearest(predictor, column, top)
@@ -83,7 +83,7 @@ def _attended(predictor: ReadyModel, column: int, top: int) -> list[tuple[str, f
         return network.scores(network.encode(batch), torch.full_like(batch["text"], column))[:, 0, 0]
 
     alone = TokenArrays(candidates.astype(np.int32), np.arange(len(candidates) + 1))
-    attended = np.empty(len(candidates), dtype=np.float32)
+    attended = np.empty(len(candidates), np.float32)
     for scores, documents, _ in predictor.by_batch(predictor.unlabelled(alone, TOKENS_AT_ONCE), attention):
         attended[documents] = scores
     return _named(predictor, candidates, attended, top)

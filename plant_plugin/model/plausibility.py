@@ -71,7 +71,7 @@ def marked_pairs(
         if not known:
             continue
         words, strengths = word_strengths(predictor, text, list(known.values()))
-        strengths[RANDOM] = random.random((len(known), len(words)), dtype=np.float32)
+        strengths[RANDOM] = random.random((len(known), len(words)), np.float32)
         for row, (label, column) in enumerate(known.items()):
             named = marked_words(words.spans, marked[label])
             if not named.any():

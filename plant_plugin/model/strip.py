@@ -21,6 +21,7 @@ from plant_plugin.model.manifest import CONFIG, MODEL, RELEVANCE, copy_files, mo
 from plant_plugin.model.trained import TrainedModel, load_model
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.relevance.mutual_information import Relevance
+from plant_plugin.relevance.names.rare import save_open, without_rare
 from plant_plugin.relevance.phrases import FREQUENT
 
 
@@ -55,7 +56,7 @@ def strip_model(
     model = load_model(folder, trust_code=trust_code, check=check)
     rare = _rare_words(model, texts, least)
     planted = model.planted_scores and model.planted_scores.without_rare(texts, least)
-    stripped = replace(model, planted_scores=planted)
+    stripped = replace(model, planted_scores=planted, open_labels=without_rare(model.open_labels, texts, least))
     if isinstance(model.tokens, WordTokens):
         stripped = replace(stripped, tokens=model.tokens.without(rare))
     with torch.no_grad():
@@ -85,6 +86,7 @@ def _write(model: TrainedModel, source: Path, folder: Path, rare: list[int]) -> 
         relevance.save(folder / RELEVANCE, **{name: hashes[name] for name in ("labels", "vocabulary")})
     if model.planted_scores is not None:
         model.planted_scores.save(folder, hashes["labels"])
+    save_open(model.open_labels, folder)
     model.tokens.save(folder)
     write_json(folder / CONFIG, {**model.content, "hashes": hashes})
     write_tensors(folder / MODEL, trained_state(model.network))

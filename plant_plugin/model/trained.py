@@ -261,9 +261,9 @@ class ReadyModel(ReadsNames, TrainedModel):
 
     def logits(self, texts: Iterable[str]) -> Floats:
         """Return logits (N, L) of all labels, planted scores included."""
-        parts = [np.empty((0, len(self.labels)), dtype=np.float32)]
+        parts = [np.empty((0, len(self.labels)), np.float32)]
         for chunk in self.chunks(texts):
-            part = np.empty((len(chunk), len(self.labels)), dtype=np.float32)
+            part = np.empty((len(chunk), len(self.labels)), np.float32)
             for _, logits, documents, _ in self.scored(chunk):
                 part[documents] = logits
             parts.append(part)
@@ -298,7 +298,7 @@ class ReadyModel(ReadsNames, TrainedModel):
         batches, planted = self.batches(texts, self.batch_size), self.planted_scores
         for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network(batch)["logits"]):
             read = [texts[document] for document in documents]
-            if planted is not None and planted.weight:
+            if planted and planted.weight:
                 planted.add_scores(logits, planted.scores(read))
             yield None, self.with_named(logits, read), documents, lengths
 

@@ -58,7 +58,7 @@ class Words:
 
     def highest(self, values: Floats) -> Floats:
         """Return the highest value (…, T), 0 or more, of each word's tokens (…, W)."""
-        highest = np.zeros((*values.shape[:-1], len(self)), dtype=np.float32)
+        highest = np.zeros((*values.shape[:-1], len(self)), np.float32)
         inside = self.of_token >= 0
         np.maximum.at(highest.T, self.of_token[inside], values[..., inside].T)
         return highest
@@ -69,12 +69,12 @@ def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
 
     ``spans`` is the place of each token; an empty span belongs to no word.
     """
-    runs = np.array([match.start() for match in WORD.finditer(text)], dtype=np.int64)
+    runs = np.array([match.start() for match in WORD.finditer(text)], np.int64)
     starts, ends = _places(text, spans)
     real = starts < ends
     run = np.searchsorted(runs, starts[real], side="right")
     first = np.flatnonzero(np.diff(run, prepend=-1))  # of each word, among the real tokens
-    of_token = np.full(len(spans), -1, dtype=np.int64)
+    of_token = np.full(len(spans), -1, np.int64)
     of_token[real] = np.repeat(np.arange(len(first)), np.diff(first, append=len(run)))
     last = np.maximum.reduceat(ends[real], first) if len(first) else first
     return Words(np.stack([starts[real][first], last], axis=1), of_token)
@@ -85,7 +85,7 @@ def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
 
     A token that begins in no run belongs to no word.
     """
-    runs = np.array([match.span() for match in RUN.finditer(text)], dtype=np.int64).reshape(-1, 2)
+    runs = np.array([match.span() for match in RUN.finditer(text)], np.int64).reshape(-1, 2)
     starts, ends = _places(text, spans)
     run = np.searchsorted(runs[:, 0], starts, side="right") - 1
     inside = (run >= 0) & (starts < ends)
@@ -96,7 +96,7 @@ def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
 def _places(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Places, Places]:
     """Return where tokens begin and end, without the space before them that byte-level tokens hold."""
     starts = [end - len(text[start:end].lstrip()) for start, end in spans]
-    return np.array(starts, dtype=np.int64), np.array([end for _, end in spans], dtype=np.int64)
+    return np.array(starts, np.int64), np.array([end for _, end in spans], np.int64)
 
 
 class EncodedDocument:
@@ -199,7 +199,7 @@ def _measures(
     predictor, labels = encoded.predictor, encoded.labels(columns)
     network, planted = predictor.network, predictor.planted_scores
     measures: dict[str, Floats] = {}
-    bias = elsewhere = np.zeros(len(columns), dtype=np.float32)
+    bias = elsewhere = np.zeros(len(columns), np.float32)
     with torch.inference_mode():
         added = network.contributions(encoded.hidden, labels) if CONTRIBUTION in orders else None
         parts = network.attention_parts(encoded.hidden, labels) if set(PARTS) & set(orders) else {}

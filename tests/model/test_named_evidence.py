@@ -102,3 +102,14 @@ def test_an_export_says_the_same(folder: Path, unseen: tuple[str, str, tuple[int
     assert done.exit_code == 0, done.output
     ours, theirs = (Predictor.load(each, device="cpu").logits([unseen[1]]) for each in (folder, tmp_path / "model"))
     np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_stripped_model_finds_them_still(
+    folder: Path, unseen: tuple[str, str, tuple[int, int]], tmp_path: Path
+) -> None:
+    out = tmp_path / "stripped"
+    done = CliRunner().invoke(plant, ["strip", str(folder), "--training-file", str(folder.parents[1] / "train.txt"),
+                                      "--min-documents", "3", "--out", str(out)])  # fmt: skip
+    assert done.exit_code == 0, done.output
+    best = Predictor.load(out, device="cpu").predict([unseen[1]], top=5)[0].labels
+    assert unseen[0] in {each.label for each in best}
