@@ -85,8 +85,11 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object], trust
             for name, number in export(desk, Path(exported)).items():
                 say(count_line(name, number))
         settings = further(folder, file, overrides, trust_code=trust_code, say=say)
+        from plant_plugin.training.left_over import remove_torn
         from plant_plugin.training.run import run
     new_folder = settings.checkpoint_dir
+    for torn in remove_torn(new_folder):
+        say(f"removed {torn}: a training that was killed before it began")
     try:
         _show(run(settings), settings.silent)
     finally:
