@@ -102,6 +102,7 @@ class Data:
     )
     text_column: Text = key("text", "Column of the text, in tables.")
     labels_column: Text = key("labels", "Column of the labels, in tables.")
+    encoding: Text | None = key(None, "Of text files, e.g. latin-1; null: UTF-8, or what a file's first bytes say.")
     label_separator: Text | None = key(
         None, "What separates the labels of a text, ' ' for any white space; null: what the whole column says."
     )

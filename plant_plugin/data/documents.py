@@ -32,9 +32,13 @@ from plant_plugin.files import atomic_write, cache_folder
 
 SPLIT_SEED = 42  # LibMultiLabel's fixed seed of the validation split
 # Keys of the configuration that a reader gets which has such arguments.
-COLUMN_KEYS = ("text_column", "labels_column", "label_separator")
+COLUMN_KEYS = ("text_column", "labels_column", "label_separator", "encoding")
 READER_KEYS = ("allow_bad_lines", "vocab_file", *COLUMN_KEYS)
-AS_TEXT = {"data_format": "txt", "label_separator": None}  # of files that are written as LibMultiLabel's text
+AS_TEXT = {
+    "data_format": "txt",
+    "label_separator": None,
+    "encoding": None,
+}  # of files that are written as LibMultiLabel's text
 DEMO_PREFIX, DEMO_SPLITS = "demo:", ("train", "valid", "test")
 DEMO = Path(__file__).with_name("made_up_notes")  # what examples/made_up_notes.py writes with its defaults, packed
 LABEL_NAMES = "label_names.tsv"  # beside the training file, or in a model's folder: label TAB its meaning
@@ -177,11 +181,14 @@ def reader_of(source: str, settings: Settings) -> str:
 
 def read_as_text(source: str, settings: Settings) -> bool:
     """Tell whether a file is read by its ending, and its labels by what the whole column says."""
-    return settings.label_separator is None and reader_of(source, settings) == form_of(Path(source))
+    stated = settings.label_separator or settings.encoding
+    return stated is None and reader_of(source, settings) == form_of(Path(source))
 
 
-def text_labels(source: str, settings: Settings) -> LabelColumn:
-    """Return how the labels of a text file are separated."""
+def text_labels(source: str, settings: Settings) -> LabelColumn | None:
+    """Return how the labels of a text file are separated; None where its encoding is stated."""
+    if settings.encoding is not None:
+        return None
     path = source_path(source, settings.cache_dir)
     return Table(path, "txt", Columns(separator=settings.label_separator)).label_column
 

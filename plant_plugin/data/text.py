@@ -117,7 +117,10 @@ def open_text(path: Path, newline: str | None, encoding: str = "utf-8-sig") -> I
 def decoded(stream: io.BufferedReader, name: str, newline: str | None, encoding: str = "utf-8-sig") -> io.TextIOWrapper:
     """Return the text of a stream, in the encoding that its first bytes say, else in ``encoding``."""
     encoding = encoding_of(stream.peek(HEAD)[:HEAD], name, encoding)
-    return io.TextIOWrapper(stream, encoding=encoding, errors=UNDECODED, newline=newline)
+    try:
+        return io.TextIOWrapper(stream, encoding=encoding, errors=UNDECODED, newline=newline)
+    except LookupError as error:
+        raise DataError(f"there is no encoding {encoding!r}", where=name, fix="e.g. utf-8 or latin-1") from error
 
 
 def is_valid(text: str) -> bool:
@@ -162,11 +165,8 @@ def text_lines(path: Path, newline: str | None = "\n", encoding: str = "utf-8-si
     Raises:
         DataError: The file or the encoding is not there, or (while reading) it is cut off or of another encoding.
     """
-    try:
-        with reading_errors(str(path)):
-            stream = open_text(path, newline, encoding)
-    except LookupError as error:
-        raise DataError(f"there is no encoding {encoding!r}", where=str(path), fix="e.g. utf-8 or latin-1") from error
+    with reading_errors(str(path)):
+        stream = open_text(path, newline, encoding)
     with stream:
         yield _checked(stream, path, encoding.removesuffix("-sig").upper())
 

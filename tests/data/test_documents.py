@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from plant_plugin.config import load_config
 from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.data.documents import Corpus, Split, label_hash, load_corpus
 from plant_plugin.errors import DataError
@@ -17,7 +18,7 @@ def configuration(folder: Path, train: str = "", val: str | None = None, test: s
         "training_file": None, "val_file": None, "test_file": None, "label_file": None, "val_size": 0.2,
         "merge_train_val": False, "data_format": "txt", "remove_no_label_data": False, "include_test_labels": False,
         "allow_bad_lines": False, "text_column": "text", "labels_column": "labels", "label_separator": None,
-        "cache_dir": str(folder / "cache"), "eval": False,
+        "encoding": None, "cache_dir": str(folder / "cache"), "eval": False,
     }  # fmt: skip
     for key, content in (("training_file", train), ("val_file", val), ("test_file", test)):
         if content is not None and not (key == "training_file" and keys.get("eval")):
@@ -186,3 +187,18 @@ def test_same_corpus_as_libmultilabel(tmp_path: Path, keys: dict, with_ids: bool
         if split.ids is not None:
             assert split.ids == [document["index"] for document in theirs[split.name]]
     assert corpus.label_names == load_or_build_label(theirs)
+
+
+@pytest.mark.parametrize("ending", ["txt", "csv", "jsonl"])
+def test_a_stated_encoding_is_that_of_every_text_file(tmp_path: Path, ending: str) -> None:
+    lines = {"txt": "I10\thipertensión\n", "csv": "I10,hipertensión\n",
+             "jsonl": '{"labels": ["I10"], "text": "hipertensión"}\n'}  # fmt: skip
+    file = tmp_path / f"train.{ending}"
+    file.write_text("labels,text\n" * (ending == "csv") + lines[ending] * 5, encoding="latin-1")
+    keys = {"training_file": str(file), "model_name": "PLANT", "network_config.encoder": "cnn"}
+    corpus = load_corpus(load_config(None, {**keys, "encoding": "latin-1"}))
+    assert set(corpus.train.texts) == {"hipertensión"}
+    with pytest.raises(DataError, match="UTF-8"):
+        load_corpus(load_config(None, keys))
+    with pytest.raises(DataError, match="there is no encoding 'latin-x'"):
+        load_corpus(load_config(None, {**keys, "encoding": "latin-x"}))

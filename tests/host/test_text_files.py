@@ -20,3 +20,12 @@ def test_one_file_that_it_cannot_read_has_all_written_as_text(tmp_path: Path) ->
     written = files_as_text(load_config(None, keys))
     assert (written["data_format"], written["label_separator"]) == ("txt", None)
     assert Path(str(written["test_file"])).read_text() == "old_age\tcough\n"
+
+
+def test_files_in_a_stated_encoding_are_written_as_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("I10\thipertensión\n", encoding="latin-1")
+    keys = {"linear": True, "training_file": str(tmp_path / "train.txt"), "cache_dir": str(tmp_path / "cache"),
+            "encoding": "latin-1"}  # fmt: skip
+    written = files_as_text(load_config(None, keys))
+    assert written["encoding"] is None
+    assert Path(str(written["training_file"])).read_text(encoding="utf-8") == "I10\thipertensión\n"

@@ -184,7 +184,7 @@ def test_validation_and_test_data_have_no_influence(tmp_path: Path) -> None:
         values = {
             "label_file": None, "val_size": 0.2, "merge_train_val": False, "remove_no_label_data": False,
             "include_test_labels": False, "allow_bad_lines": False, "text_column": "text", "labels_column": "labels",
-            "label_separator": None, "network_config": {},
+            "label_separator": None, "encoding": None, "network_config": {},
             "cache_dir": None, "eval": False,
             "data_format": "txt", "evidence": EvidenceOptions(), **keys,
         }  # fmt: skip
