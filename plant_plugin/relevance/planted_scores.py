@@ -1,8 +1,8 @@
 """Planted scores: knowledge of labels that takes no network and only seconds, added to the network's logits.
 
 A linear model knows words and pairs of words at once, a network learns them slowly and forgets the rare labels. So the
-logits of a document become ``network + γ · (λ · linear + phrases + σ · sentences)``, one γ, λ and σ for all labels,
-chosen on validation documents (``benchmarks/TRIALS.md``). Phrases and sentences are there where coders marked
+logits of a document become ``network + γ · (λ · linear + bent(phrases) + σ · sentences)``, one γ, λ, σ and bend for all
+labels, chosen on validation documents (``benchmarks/TRIALS.md``). Phrases and sentences are there where coders marked
 evidence; without it the sum is ``γ · linear``. Where labels have names, their words join the linear model: a label with
 few documents, or none, is known by its name.
 
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.files import read_json, write_text
+from plant_plugin.relevance.chosen_weights import CHOSEN, ChosenWeights, read_chosen
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases, MinedRuns
 from plant_plugin.relevance.mutual_information import Floats, Small, narrow, write_arrays
@@ -37,8 +38,6 @@ from plant_plugin.relevance.pruned_index import CANDIDATES
 from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.relevance.sentence_scores import SentenceScores
 
-# chosen on validation documents
-CHOSEN = ("adjustment", "weight", "name_weight", "offset", "linear_weight", "sentence_weight")
 UNSEEN = 0.5  # of the name of a label without training documents
 ARRAYS, TERMS, MARKED = "planted_scores.npz", "planted_scores_terms.json", "planted_scores_marked.json"
 CELLS = 4_000_000  # scores of texts for all labels that are held at once where only the highest are wanted
@@ -48,7 +47,7 @@ Words = TypeVar("Words")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PlantedScores:
+class PlantedScores(ChosenWeights):
     """The parts, their weights, and the weight γ of their sum.
 
     Source: Menon et al. 2021, "Long-tail learning via logit adjustment", eq. (9): post-hoc, with one τ.
@@ -58,12 +57,6 @@ class PlantedScores:
     rarity: Floats  # (L,) how much rarer a label is than others, see label_rarity
     phrases: Phrases | None = None  # that coders marked, or mined
     sentences: SentenceScores | None = None  # where there is evidence
-    adjustment: float = 0.0  # τ, what a unit of rarity adds to the linear score
-    weight: float = 0.0  # γ, logits per unit of the sum
-    name_weight: float = 0.0  # ν, with which names are in the linear weights, see with_name_weight
-    offset: float = 0.0  # taken off every logit, so that the tuned threshold for micro-F1 is the probability 0.5
-    linear_weight: float = 1.0  # λ
-    sentence_weight: float = 0.0  # σ
     names: sp.csr_array | None = None  # (L, V), between with_names and with_name_weight
 
     @classmethod
@@ -151,23 +144,10 @@ class PlantedScores:
         """Return what phrases and sentences add at γ = 1, (B, L), or 0 where there are none."""
         added: Floats | np.float32 = np.float32(0)
         if self.phrases is not None:
-            added = added + self.phrases.scores(texts)
+            added = added + self.bent(self.phrases.scores(texts))
         if self.sentences is not None and self.sentence_weight:
             added = added + np.float32(self.sentence_weight) * self.sentences.scores(texts)
         return added
-
-    def add_scores(self, logits: Floats, scores: Floats) -> None:
-        """Add γ times the scores of B texts to the network's logits of the same labels, less the offset; in place.
-
-        One after the other: near the threshold that became the offset the difference is then exact.
-        """
-        logits += np.float32(self.weight) * scores
-        logits -= np.float32(self.offset)
-
-    @property
-    def chosen(self) -> dict[str, float]:
-        """Return the weights that were chosen, by name."""
-        return {name: float(getattr(self, name)) for name in CHOSEN}
 
     def with_names(self, names: Sequence[str], counts: npt.NDArray[np.integer]) -> PlantedScores:
         """Return scores that know what names (L,), empty where unknown, could add to weights: tf-idf over √(1 + n).
@@ -226,8 +206,9 @@ class PlantedScores:
         shares = [(match.spans, match.shares[match.labels == label]) for match in matches]
         marks = [(spans, float(share[0])) for spans, share in shares if len(share)]
         if isinstance(self.phrases, MinedPhrases) and marks:  # only the surest decides
-            return [max(marks, key=lambda mark: mark[1])]
-        return marks
+            marks = [max(marks, key=lambda mark: mark[1])]
+        bent = self.bent_shares(share for _, share in marks)
+        return [(spans, share) for (spans, _), share in zip(marks, bent, strict=True)]
 
     def without_rare(self, texts: Sequence[str], least: int) -> PlantedScores:
         """The scores without terms that fewer of the training texts hold, and phrases that fewer of them hold."""
@@ -274,7 +255,7 @@ class PlantedScores:
         terms: list[str] = _words(folder / TERMS, list[str])
         linear = LinearModel.from_arrays(arrays, terms, len(rarity))
         sentences, phrases = _marked(folder, arrays, len(rarity))
-        return replace(cls(linear, rarity, phrases, sentences), **_chosen(arrays))
+        return replace(cls(linear, rarity, phrases, sentences), **read_chosen(arrays))
 
 
 class MarkedWords(TypedDict, total=False):
@@ -311,10 +292,6 @@ def _marked(folder: Path, arrays: ArrayFile, num_labels: int) -> tuple[SentenceS
     return sentences, phrases
 
 
-def _chosen(arrays: ArrayFile) -> dict[str, Any]:
-    return {name: arrays.number(name) for name in CHOSEN}
-
-
 def label_rarity(counts: npt.NDArray[np.number]) -> Floats:
     """Mean of log n over all occurrences of labels, less a label's own log n; 0 for a label that never occurs.
 
@@ -346,4 +323,4 @@ def read_sentences(folder: Path, before: Sequence[str], after: Sequence[str]) ->
 
 def read_weights(folder: Path) -> dict[str, float]:
     """Read the weights that were chosen for the planted scores of a model's folder, by name."""
-    return _chosen(ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew"))
+    return read_chosen(ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
@@ -14,7 +13,6 @@ from plant_plugin.files import read_json, write_json
 
 RUN_FILE = "run.json"
 FURTHER = "further.json"
-CHOSEN_WEIGHTS = "chosen_weights.json"
 FIRST_PASS = "first_pass"  # folder in a run's own: the first training of `refit`
 Content = TypeVar("Content")
 
@@ -40,30 +38,9 @@ class Further(TypedDict):
     reads: bool  # whether the network reads both now; otherwise it stays as it is
 
 
-class ChosenWeights(TypedDict):
-    """The content of ``chosen_weights.json``: what an earlier training chose where this one has no validation split."""
-
-    adjustment: float
-    offset: float
-    name_weight: float  # ν
-    linear_weight: float  # λ
-    sentence_weight: float  # σ
-
-
 def read_further(folder: Path) -> Further | None:
     """Read ``further.json`` of a run; None where it begins anew."""
     return _read(folder / FURTHER, Further)
-
-
-def read_chosen_weights(folder: Path) -> ChosenWeights | None:
-    """Read ``chosen_weights.json`` of a run; None where it chooses them itself."""
-    return _read(folder / CHOSEN_WEIGHTS, ChosenWeights)
-
-
-def write_chosen_weights(folder: Path, weights: Mapping[str, float]) -> None:
-    """Write ``chosen_weights.json`` for the training that will be made in a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / CHOSEN_WEIGHTS, {name: weights[name] for name in ChosenWeights.__annotations__})
 
 
 def _read(path: Path, kind: type[Content]) -> Content | None:

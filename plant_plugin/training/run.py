@@ -25,7 +25,7 @@ from plant_plugin.networks.hub import quiet
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
-from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record, write_chosen_weights
+from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record
 from plant_plugin.report.result import Result, read_result, report
 from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED, own_folder
@@ -38,6 +38,7 @@ from plant_plugin.training.guards import limited_memory
 from plant_plugin.training.inputs import Encoded, Inputs, mark_tokens, prepare, rows_read_again
 from plant_plugin.training.loggers import logger_of
 from plant_plugin.training.open_weights import with_open_labels
+from plant_plugin.training.phrase_weights import write_chosen_weights
 from plant_plugin.training.scoring import Scoring, network_logits, tune_thresholds, validation_logits
 from plant_plugin.training.shortlist import propose
 from plant_plugin.training.stage1 import run_stage1

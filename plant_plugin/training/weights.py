@@ -10,7 +10,7 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -31,11 +31,12 @@ from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.phrases import Phrases, PlantedPhrases
 from plant_plugin.relevance.planted_scores import PlantedScores, read_sentences
 from plant_plugin.relevance.ridge import RidgeOptions
-from plant_plugin.report.record import Further, read_chosen_weights
+from plant_plugin.report.record import Further
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
 from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.inputs import Encoded, Floats, Inputs, Logits, Places
+from plant_plugin.training.phrase_weights import choose_beside_phrases, read_chosen_weights
 
 CACHE_VERSION = 5  # counts up when the solver or what is written changes
 # Tried weights, in units that give the linear scores the spread of the network's logits.
@@ -46,8 +47,6 @@ MORE_SHARES = (1.5, 2.0, 3.0, 5.0)
 ADJUSTMENTS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05)
 # Tried weights ν of the labels' names, in units of the linear score; with 4 a name that is the whole document counts 4.
 NAME_WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-# Tried weights λ of the linear model of documents and σ of that of sentences, beside phrases.
-LINEAR_WEIGHTS, SENTENCE_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0), (0.0, 0.5, 1.0, 2.0, 4.0, 6.0)
 # γ where there is no network: of 3 to 30 the lowest cross-entropy on validation documents of EURLEX-6K, once the
 # threshold of micro-F1 is the probability 0.5. It changes probabilities, not which labels are predicted.
 WITHOUT_NETWORK = 20.0
@@ -159,11 +158,12 @@ def weigh(
 ) -> PlantedScores | None:
     """Return planted scores with the weights of their parts: the configured ones, else the best on validation.
 
-    Only the first process has any. Its five weights are chosen in three steps, each by ``val_metric`` on validation
+    Only the first process has any. Its weights are chosen in three steps, each by ``val_metric`` on validation
     documents:
 
     1. τ, the adjustment for rare labels, on the linear scores only.
-    2. λ of the linear scores and σ of sentences, beside phrases if there are any, without the network.
+    2. λ of the linear scores, σ of sentences and the bend of the sum of phrases, where there are any, without the
+       network.
     3. γ of the whole sum and ν of the labels' names, together, on the sum with the network's logits. Values within
        ``NEAR_TIE`` of the best are equally good there: of these PSP@5 decides, then the lowest.
 
@@ -185,7 +185,7 @@ def weigh(
     # The second training of `refit` has names weighed by the first: it has no documents to choose on.
     fixed = {"weight": _configured_weight(settings), "name_weight": planted.name_weight or None}
     if inputs.shortlists.labels:
-        fixed |= {name: getattr(planted, name) for name in ("name_weight", "linear_weight", "sentence_weight")}
+        fixed["name_weight"] = planted.name_weight
     with run.phase("planted_scores"):
         choice = _Choice(replace(planted, weight=0.0), fixed, inputs, settings)
         choice.choose_adjustment()
@@ -193,7 +193,7 @@ def weigh(
         choice.choose_beside_network(validation)
         weighed = choice.planted
         weights = f"weight {weighed.weight:.3g}, adjustment {weighed.adjustment:.3g}, names {weighed.name_weight:.3g}"
-        beside = f"linear {weighed.linear_weight:.3g}, sentences {weighed.sentence_weight:.3g}"
+        beside = f"linear {weighed.linear_weight:.3g}, sentences {weighed.sentence_weight:.3g}, bend {weighed.bend:g}"
         run.log(f"planted scores: {weights}, {beside}")
     return weighed
 
@@ -234,25 +234,14 @@ class _Choice:
         self.planted = replace(self.planted, adjustment=ADJUSTMENTS[self._best(evaluators)])
 
     def choose_beside_phrases(self) -> None:
-        """Choose λ and σ where there are phrases, and note what phrases and sentences add to each document."""
-        planted = self.planted
-        if planted.phrases is None:
+        """Choose λ, σ and the bend where there are phrases, and note what these and sentences add to each document."""
+        if self.planted.phrases is None or self.texts is None:
             return
-        weighs_sentences = planted.sentences is not None
-        sentence_weights = self._tried("sentence_weight", SENTENCE_WEIGHTS) if weighs_sentences else (0.0,)
-        pairs = list(itertools.product(self._tried("linear_weight", LINEAR_WEIGHTS), sentence_weights))
-        best = 0
-        if self.texts is not None:
-            of_phrases, of_documents = planted.phrases.scores(self.texts), planted.linear_scores_of(self._features)
-            of_sentences = np.float32(0) if planted.sentences is None else planted.sentences.scores(self.texts)
-            evaluators = self._evaluators(len(pairs))
-            for (linear, sentence), evaluator in zip(pairs, evaluators, strict=True):
-                sums = np.float32(linear) * of_documents + of_phrases + np.float32(sentence) * of_sentences
-                evaluator.update(sums, self.inputs.documents.labels["val"])
-            best = self._best(evaluators)
-            self.evidence = of_phrases + np.float32(pairs[best][1]) * of_sentences
-        linear, sentence = pairs[best]
-        self.planted = replace(planted, linear_weight=linear, sentence_weight=sentence)
+        if self.inputs.shortlists.labels:
+            self.evidence = self.planted.evidence_scores(self.texts)
+            return
+        of_documents = self.planted.linear_scores_of(self._features)
+        self.planted, self.evidence = choose_beside_phrases(self.planted, self.texts, of_documents, self._best_scores)
 
     def choose_beside_network(self, validation: Sequence[Logits]) -> None:
         """Choose γ and ν."""
@@ -302,6 +291,14 @@ class _Choice:
     def _evaluators(self, number: int, *metrics: str) -> list[Evaluator]:
         names = metrics or (self.metric,)
         return [self.inputs.documents.evaluator(names, "val", self.settings) for _ in range(number)]
+
+    def _best_scores(self, scores: Iterable[Floats]) -> int:
+        """Return the place of the first of several scores (N, L) with the highest ``metric``."""
+        evaluators = []
+        for tried in scores:
+            evaluators += self._evaluators(1)
+            evaluators[-1].update(tried, self.inputs.documents.labels["val"])
+        return self._best(evaluators)
 
     def _best(self, evaluators: Sequence[Evaluator]) -> int:
         """Return the place of the first with the highest ``metric``."""

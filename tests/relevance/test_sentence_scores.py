@@ -108,7 +108,7 @@ def test_saved_scores_are_the_same(evidence: list[DocumentEvidence], tmp_path: P
     assert planted.phrases is not None
     parts = planted.linear.scores_of(planted.linear.features(UNSEEN)) + np.float32(0.1) * planted.rarity
     sentences = SentenceScores.fit(TEXTS, evidence, NAMES, OPTIONS).scores(UNSEEN)
-    expected = 0.5 * parts + planted.phrases.scores(UNSEEN) + 2 * sentences
+    expected = 0.5 * parts + planted.bent(planted.phrases.scores(UNSEEN)) + 2 * sentences
     np.testing.assert_allclose(again.scores(UNSEEN), expected, atol=1e-5)
 
 
@@ -126,8 +126,9 @@ def test_sentences_are_read_for_other_labels(tmp_path: Path) -> None:
     np.testing.assert_array_equal(none.scores(UNSEEN), np.zeros((len(UNSEEN), 1)))
 
 
-def test_terms_phrases_and_sentences_sum_to_the_score() -> None:
-    planted = fitted(EVIDENCE)
+@pytest.mark.parametrize("bend", [0.0, 0.5, 1.0, 2.0])
+def test_terms_phrases_and_sentences_sum_to_the_score(bend: float) -> None:
+    planted = replace(fitted(EVIDENCE), bend=bend)
     text = "Alta; fiebre y Tos. Sin más"
     assert planted.phrases is not None
     for label, score in enumerate(planted.scores([text])[0]):
@@ -136,7 +137,8 @@ def test_terms_phrases_and_sentences_sum_to_the_score() -> None:
         marks = planted.marks(planted.matches(text), label)
         found = {" … ".join(text[start:end] for start, end in spans[0]) for spans, _ in marks}
         assert found == ({"Tos"} if label else {"fiebre", "Alta … fiebre"}) <= {term for term, _ in terms}
-        assert sum(share for _, share in marks) == pytest.approx(planted.phrases.scores([text])[0, label], abs=1e-5)
+        of_phrases = planted.bent(planted.phrases.scores([text]))[0, label]
+        assert sum(share for _, share in marks) == pytest.approx(of_phrases, abs=1e-5)
 
 
 def test_too_few_sentences_are_told_by_their_name() -> None:

@@ -95,6 +95,7 @@ def test_validation_documents_are_not_needed(made: Made) -> None:
         "offset": 0,
         "linear_weight": 1,
         "sentence_weight": 0,
+        "bend": 0.5,
     }
     assert result["planted_scores"] == chosen
 

@@ -77,7 +77,7 @@ def test_where_labels_are_looked_up_only_their_scores_are_added() -> None:
     planted = PlantedScores(None, zeros, weight=2.0, offset=1.0)  # type: ignore[arg-type]
     logits = np.array([[1, 1], [1, 1]], np.float32)
     scoring = Scoring(None, inputs, planted, None, None, [(logits, np.array([1, 0]))])  # type: ignore[arg-type]
-    ((summed, truth, numbers),) = scoring._summed("val", scoring.validation)
+    ((summed, truth, numbers),) = scoring.summed("val", scoring.validation)
     np.testing.assert_array_equal(summed.todense(), [[0, 4, 8, 0], [1, 0, 0, 2]])  # type: ignore[union-attr]
     np.testing.assert_array_equal(truth.todense(), [[0, 1, 0, 0], [1, 0, 0, 0]])
     assert numbers.tolist() == [1, 0]

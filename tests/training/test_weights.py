@@ -21,10 +21,10 @@ from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.thresholds import Tuned
 from plant_plugin.relevance.planted_scores import ARRAYS, PlantedScores, read_weights
-from plant_plugin.report.record import write_chosen_weights
 from plant_plugin.training import scoring
 from plant_plugin.training import weights as planted_weight
 from plant_plugin.training.inputs import Inputs, Shortlists
+from plant_plugin.training.phrase_weights import write_chosen_weights
 from plant_plugin.training.run import run
 
 Made = Callable[..., Config]
@@ -368,6 +368,7 @@ def test_weights_that_were_chosen_before_are_taken_without_validation_documents(
             "name_weight": 0.0,
             "linear_weight": 1.0,
             "sentence_weight": 0.0,
+            "bend": 2.0,
         },
     )
     run(config)

@@ -36,7 +36,8 @@ from plant_plugin.report.machine import free_and_total_memory
 from plant_plugin.training.choose.decisions import LEAD, WORD_LETTERS, Facts
 from plant_plugin.training.devices import device_of
 from plant_plugin.training.inputs import Floats
-from plant_plugin.training.weights import LINEAR_WEIGHTS, blocks
+from plant_plugin.training.phrase_weights import LINEAR_WEIGHTS
+from plant_plugin.training.weights import blocks
 
 WORD = WordPattern(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
 LONG = 0.99  # the share of documents that `Facts.long` covers

@@ -1,0 +1,72 @@
+"""The weights of planted scores that validation documents choose, and what they make of scores.
+
+Many phrases that say nearly the same must not outweigh one that is sure, so the sum x of a text's phrases is *bent*::
+
+    bent(x) = ((1 + x)^(1 − b) − 1) / (1 − b)      b = 0: x itself;   b = 1: ln(1 + x);   b = 2: x / (1 + x), below 1
+
+Source: ours; bent(x) is the q-logarithm of 1 + x (Tsallis 1994), with b in the place of q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from plant_plugin.evaluation.arrays import ArrayFile
+from plant_plugin.relevance.mutual_information import Floats
+
+BEFORE = {"bend": 0.0}  # what a model's folder says that was written before there was such a weight
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ChosenWeights:
+    """The weights, as they are before any is chosen."""
+
+    adjustment: float = 0.0  # τ, what a unit of rarity adds to the linear score
+    weight: float = 0.0  # γ, logits per unit of the sum
+    name_weight: float = 0.0  # ν, with which names are in the linear weights
+    offset: float = 0.0  # taken off every logit, so that the tuned threshold for micro-F1 is the probability 0.5
+    linear_weight: float = 1.0  # λ
+    sentence_weight: float = 0.0  # σ
+    bend: float = 0.5  # b of the sum of phrases
+
+    @property
+    def chosen(self) -> dict[str, float]:
+        """Return the weights by name."""
+        return {name: float(getattr(self, name)) for name in CHOSEN}
+
+    def bent(self, sums: Floats) -> Floats:
+        """Return sums of phrases, each 0 or more, as they count."""
+        power = np.float32(1 - self.bend)
+        bent: Floats = np.log1p(sums) if power == 0 else np.expm1(power * np.log1p(sums)) / power
+        return sums if power == 1 else bent
+
+    def bent_shares(self, shares: Iterable[float]) -> list[float]:
+        """Return what each of several phrases adds to the bent sum of all: its share of it."""
+        shares = np.fromiter(shares, np.float32)
+        total = shares.sum()
+        scaled: list[float] = (shares * (self.bent(total) / total) if total else shares).tolist()
+        return scaled
+
+    def add_scores(self, logits: Floats, scores: Floats) -> None:
+        """Add γ times the scores of B texts to the network's logits of the same labels, less the offset; in place.
+
+        One after the other: near the threshold that became the offset the difference is then exact.
+        """
+        logits += np.float32(self.weight) * scores
+        logits -= np.float32(self.offset)
+
+
+CHOSEN = tuple(field.name for field in fields(ChosenWeights))
+
+
+def with_all(weights: Mapping[str, float]) -> dict[str, float]:
+    """Return the weights of a run, also those that there were none of when it was written."""
+    return {**BEFORE, **weights}
+
+
+def read_chosen(arrays: ArrayFile) -> dict[str, float]:
+    """Read the weights by name from the arrays of a model's folder."""
+    return with_all({name: arrays.number(name) for name in CHOSEN if name in arrays or name not in BEFORE})
