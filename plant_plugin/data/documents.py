@@ -18,7 +18,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from plant_plugin.config import registry
-from plant_plugin.config.rules import is_ours
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.label_cells import LabelColumn
@@ -26,7 +25,7 @@ from plant_plugin.data.label_column import Trained
 from plant_plugin.data.tables import Columns, Table, form_of
 from plant_plugin.data.text import Documents, one_label, text_lines
 from plant_plugin.data.unicode_forms import compose
-from plant_plugin.data.unspaced import CUT, UNSPACED, without_spaces
+from plant_plugin.data.words import said_of, splitter_of
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, cache_folder
 
@@ -140,13 +139,11 @@ def load_corpus(settings: Settings, after: Trained | None = None) -> Corpus:
 def _training_splits(settings: Settings, before: Trained | None) -> tuple[Split, Split | None, Trained]:
     train = _read_split("train", settings, before)
     after = train.trained
+    if cut := said_of(splitter_of(train.texts)):
+        train.note = f"{train.note}; {cut}" if train.note else cut
     val = _read_split("val", settings, after) if settings.val_file else None
     if val is None and settings.val_size > 0:
         train, val = _split_validation(train, settings.val_size)
-    if without_spaces(train.texts):
-        if not is_ours(settings):
-            raise DataError(UNSPACED, where=str(settings.training_file), fix=CUT)
-        train.note = f"{train.note} {UNSPACED}: each letter is read as a word; {CUT}".strip()
     if not any(train.labels):
         fix = "each line must be 'labels TAB text' or 'id TAB labels TAB text'"
         raise DataError("no training document has a label", where=str(settings.training_file), fix=fix)

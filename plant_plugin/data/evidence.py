@@ -33,7 +33,7 @@ NUMBER = re.compile(r"[0-9]{1,12}")  # of a character: no file has more
 PLACES = re.compile(rf"{NUMBER.pattern}-{NUMBER.pattern}([;+]{NUMBER.pattern}-{NUMBER.pattern})*")
 # A full stop, question or exclamation mark, or semicolon before a capital, a digit or a bracket; or an empty stretch;
 # or what is empty at either end of the text.
-BETWEEN_SENTENCES = re.compile(r"\A\s+|\s+\Z|(?<=[.;!?])\s+(?=[^\W_a-zà-öø-ÿ]|[(\"¿¡-])|\s{2,}")
+BETWEEN_SENTENCES = re.compile(r"\A\s+|\s+\Z|(?<=[.;!?])\s+(?=[^\W_a-zà-öø-ÿ]|[(\"¿¡-])|\s{2,}|(?<=[。！？])(?=\w)")
 FORMAT = "each line has to be: document TAB label TAB start-end;start-end, with + between the parts of one mark"
 
 

@@ -33,6 +33,7 @@ class SubwordTokens:
         lm_weight: A preset, a GGUF file, or a name or folder that ``AutoTokenizer`` can load.
         add_special_tokens: Whether [CLS], [SEP], <s>, … are put around each text.
         local_only: Never ask the network.
+        splitter: What cuts texts into words where words are wanted, see :mod:`.words`; tokens are never cut so.
 
     Raises:
         ConfigError: Nothing of that name can be loaded, or it has neither a padding nor an end-of-text token.
@@ -44,8 +45,9 @@ class SubwordTokens:
         *,
         add_special_tokens: bool = True,
         local_only: bool = False,
+        splitter: str | None = None,
     ) -> None:
-        self.lm_weight, self.add_special_tokens = str(lm_weight), add_special_tokens
+        self.lm_weight, self.add_special_tokens, self.splitter = str(lm_weight), add_special_tokens, splitter
         from plant_plugin.networks.backbone.gguf import language_model  # imports torch, which words do without
 
         self.tokenizer = load_tokenizer(language_model(self.lm_weight), local_only)
@@ -127,7 +129,7 @@ class SubwordTokens:
         with atomic_folder(folder / TOKENIZER_FOLDER) as temporary:
             self.tokenizer.save_pretrained(str(temporary))
         content = {"kind": "subword", "hash": self.hash(), "add_special_tokens": self.add_special_tokens}
-        write_vocabulary(folder, content)
+        write_vocabulary(folder, content, self.splitter)
 
 
 def load_tokenizer(lm_weight: str, local_only: bool = False) -> PreTrainedTokenizerBase:

@@ -20,11 +20,12 @@ from plant_plugin.data.documents import Split
 from plant_plugin.data.subword_tokens import TOKENIZER_FOLDER, SubwordTokens
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.word_tokens import VOCABULARY_FILE, WordTokens
+from plant_plugin.data.words import splitter_of
 from plant_plugin.errors import CheckpointError, ConfigError
 from plant_plugin.evaluation.arrays import cuts, mapped
 from plant_plugin.files import atomic_folder, cache_folder, cached, read_json
 
-CACHE_VERSION = 3  # counts up when encoding or the files' layout changes
+CACHE_VERSION = 4  # counts up when encoding or the files' layout changes
 
 Tokens = WordTokens | SubwordTokens
 
@@ -35,10 +36,12 @@ def build_tokens(settings: Settings, train: Split) -> Tokens:
     ``network_config: {lm_weight: …}`` names a tokenizer; otherwise the words are those of the folder that the network
     or its encoder names (:func:`.registry.vocabulary_folder`), or come from ``vocab_file``, or from the training texts
     (never from other splits) with ``min_vocab_freq``. Words from texts are kept in ``cache_dir``.
+    The texts say what cuts them into words, see :mod:`.words`.
     """
+    splitter = splitter_of(train.texts)
     lm_weight = settings.network_config.get("lm_weight")
     if lm_weight:
-        return SubwordTokens(lm_weight, add_special_tokens=settings.add_special_tokens)
+        return SubwordTokens(lm_weight, add_special_tokens=settings.add_special_tokens, splitter=splitter)
     if place := registry.vocabulary_folder(settings.model_name, settings.network_config):
         folder, argument, command = place
         if not Path(folder, VOCABULARY_FILE).is_file():
@@ -46,11 +49,11 @@ def build_tokens(settings: Settings, train: Split) -> Tokens:
             raise ConfigError(f"there is no vocabulary in {folder}", where=f"network_config.{argument}", fix=fix)
         return load_tokens(folder)
     if settings.vocab_file:
-        return WordTokens.from_file(settings.vocab_file)
+        return WordTokens.from_file(settings.vocab_file, splitter)
     return cached(
-        _kept(settings.cache_dir, "words", version("nltk"), train.hash(), settings.min_vocab_freq),
+        _kept(settings.cache_dir, "words", version("nltk"), train.hash(), settings.min_vocab_freq, splitter),
         load_tokens,
-        lambda: WordTokens.build(train.texts, settings.min_vocab_freq),
+        lambda: WordTokens.build(train.texts, settings.min_vocab_freq, splitter),
         lambda folder, tokens: tokens.save(folder),
         "The vocabulary is",
     )
@@ -103,6 +106,7 @@ class KeptVocabulary(TypedDict, total=False):
     kind: Required[str]  # `word`, or `subword` beside the tokenizer's own files
     hash: Required[str]
     words: list[str]
+    splitter: str
     add_special_tokens: bool
 
 
@@ -116,14 +120,15 @@ def load_tokens(folder: str | Path) -> Tokens:
     fix = "use the checkpoint folder of a finished run"
     try:
         content = read_json(path, KeptVocabulary, what="a vocabulary", fix=fix)
-        expected, is_word = content["hash"], content["kind"] == "word"
+        expected, is_word, splitter = content["hash"], content["kind"] == "word", content.get("splitter")
         if (key := "words" if is_word else "add_special_tokens") not in content:
             raise CheckpointError(f"not a vocabulary: it holds no {key}", where=str(path), fix=fix)
         if is_word:
-            tokens: Tokens = WordTokens(content["words"])
+            tokens: Tokens = WordTokens(content["words"], splitter)
         else:
             tokenizer = path.parent / TOKENIZER_FOLDER
-            tokens = SubwordTokens(tokenizer, add_special_tokens=content["add_special_tokens"], local_only=True)
+            special = content["add_special_tokens"]
+            tokens = SubwordTokens(tokenizer, add_special_tokens=special, local_only=True, splitter=splitter)
     except (OSError, ValueError, KeyError, TypeError, ConfigError) as error:
         what = f"the vocabulary cannot be read ({type(error).__name__})"
         raise CheckpointError(what, where=str(path), fix=fix) from error

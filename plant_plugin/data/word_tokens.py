@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +15,7 @@ import numpy.typing as npt
 
 from plant_plugin.data.text import text_lines
 from plant_plugin.data.token_arrays import TokenArrays
-from plant_plugin.data.unspaced import WORD, is_unspaced
+from plant_plugin.data.words import Words, words_by
 from plant_plugin.errors import DataError
 from plant_plugin.files import write_text
 
@@ -29,44 +26,17 @@ PAD, UNKNOWN = "<pad>", "<unk>"  # LibMultiLabel's names, at ids 0 and 1
 VOCABULARY_FILE = "vocabulary.json"
 RANDOM_SIZE = 100  # CAML's dimension, for vectors that start at random
 NORM_EPSILON = 1e-6  # LibMultiLabel's, from CAML: keeps the zero vector
-RUN = re.compile(r"\w+")
 NO_WORD = -1  # in the place of a pure number's id
-
-
-def words_of(text: str) -> list[str]:
-    r"""Return a text's words by LibMultiLabel's rule: runs of ``\w``, lower-cased, without pure numbers."""
-    return [run.lower() for run in _pattern(text).findall(text) if not run.isnumeric()]
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    r"""Return the pattern of ``\w+`` by which nltk, and so LibMultiLabel, cuts a text; or of letters."""
-    return RUN if text.isascii() else WORD if is_unspaced(text) else _unicode_pattern()
-
-
-@cache
-def _unicode_pattern() -> re.Pattern[str]:
-    """Return the pattern of the module by which nltk finds words; to import nltk itself takes a second.
-
-    Newer ones have a module ``redos`` and use ``regex``, for which ² is no part of a word and a combining mark is.
-    """
-    nltk = find_spec("nltk")
-    folders = [] if nltk is None else nltk.submodule_search_locations or []
-    if not any((Path(folder) / "redos.py").is_file() for folder in folders):
-        return RUN
-    import regex  # type: ignore[import-untyped]
-
-    pattern: re.Pattern[str] = regex.compile(RUN.pattern)
-    return pattern
 
 
 class _IdOfRun(dict[str, int]):
     """Ids of runs of letters as texts have them, upper case and all, each looked up once."""
 
-    def __init__(self, id_of: Mapping[str, int], unknown_id: int) -> None:
-        self.id_of, self.unknown_id = id_of, unknown_id
+    def __init__(self, id_of: Mapping[str, int], unknown_id: int, words: Words) -> None:
+        self.id_of, self.unknown_id, self.words = id_of, unknown_id, words
 
     def __missing__(self, run: str) -> int:
-        number = NO_WORD if run.isnumeric() else self.id_of.get(run.lower(), self.unknown_id)
+        number = NO_WORD if self.words.is_number(run) else self.id_of.get(run.lower(), self.unknown_id)
         self[run] = number
         return number
 
@@ -76,23 +46,24 @@ class WordTokens:
 
     Args:
         words: Every word by its id, the two special ones first.
+        splitter: What cuts texts into words, see :mod:`.words`; None: spaces and signs.
     """
 
     pad_id = 0
     unknown_id = 1
     special_ids = (0, 1)
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = list(words)
+    def __init__(self, words: Sequence[str], splitter: str | None = None) -> None:
+        self.words, self.splitter = list(words), splitter
         self.id_of = {word: number for number, word in enumerate(self.words)}
 
     @classmethod
-    def build(cls, texts: Iterable[str], min_vocab_freq: int = 1) -> WordTokens:
+    def build(cls, texts: Iterable[str], min_vocab_freq: int = 1, splitter: str | None = None) -> WordTokens:
         """Collect the words that ``min_vocab_freq`` documents or more hold, most frequent first, then by alphabet."""
-        return cls._from_counts(documents_with_words(texts), min_vocab_freq)
+        return cls._from_counts(documents_with_words(texts, splitter), min_vocab_freq, splitter)
 
     @classmethod
-    def from_file(cls, vocab_file: str | Path) -> WordTokens:
+    def from_file(cls, vocab_file: str | Path, splitter: str | None = None) -> WordTokens:
         """Read a file with one word a line, in LibMultiLabel's order; blank lines are left out.
 
         Raises:
@@ -104,19 +75,19 @@ class WordTokens:
             frequency.pop(name, None)
         if not frequency:
             raise DataError("the vocabulary file holds no word", where=str(vocab_file), fix="one word a line")
-        return cls._from_counts(frequency, 1)
+        return cls._from_counts(frequency, 1, splitter)
 
     @classmethod
-    def _from_counts(cls, frequency: Counter[str], minimum: int) -> WordTokens:
+    def _from_counts(cls, frequency: Counter[str], minimum: int, splitter: str | None) -> WordTokens:
         ordered = sorted(frequency.items(), key=lambda item: (-item[1], item[0]))
-        return cls([PAD, UNKNOWN, *(word for word, count in ordered if count >= minimum)])
+        return cls([PAD, UNKNOWN, *(word for word, count in ordered if count >= minimum)], splitter)
 
     def without(self, rare: Iterable[int]) -> WordTokens:
         """Return the words without those of some ids, which become ``<unk>``; no other id changes."""
         words = list(self.words)
         for number in rare:
             words[number] = f"<removed {number}>"  # which no text has as a word
-        return WordTokens(words)
+        return WordTokens(words, self.splitter)
 
     @property
     def size(self) -> int:
@@ -124,8 +95,8 @@ class WordTokens:
         return len(self.words)
 
     def hash(self) -> str:
-        """Return SHA-256 (hex) over the words in order."""
-        return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
+        """Return SHA-256 (hex) over the words in order, and over the splitter where there is one."""
+        return hashlib.sha256("\n".join([*self.words, *filter(None, [self.splitter])]).encode()).hexdigest()
 
     def token(self, number: int) -> str:
         """Return the word with this id."""
@@ -133,10 +104,11 @@ class WordTokens:
 
     def encode(self, texts: Iterable[str], max_length: int) -> TokenArrays:
         """Return ids of the first ``max_length`` words of each text; words that are not known become ``<unk>``."""
-        id_of_run = _IdOfRun(self.id_of, self.unknown_id)
+        cut = words_by(self.splitter)
+        id_of_run = _IdOfRun(self.id_of, self.unknown_id, cut)
         ids, lengths, truncated = [np.empty(0, np.int32)], list[int](), 0
         for text in texts:
-            runs = np.fromiter(map(id_of_run.__getitem__, _pattern(text).findall(text)), np.int32)
+            runs = np.fromiter(map(id_of_run.__getitem__, cut.findall(text)), np.int32)
             words = runs[runs != NO_WORD]
             truncated += len(words) > max_length
             ids.append(words[:max_length])
@@ -145,25 +117,27 @@ class WordTokens:
 
     def spans(self, text: str, max_length: int) -> list[tuple[int, int]]:
         """Return where each token that :meth:`encode` makes of a text begins and ends, in characters."""
-        words = (run for run in _pattern(text).finditer(text) if not run.group().isnumeric())
-        return [word.span() for word in islice(words, max_length)]
+        words = words_by(self.splitter)
+        places = (span for span in words.places(text) if not words.is_number(text[slice(*span)]))
+        return list(islice(places, max_length))
 
     def save(self, folder: str | Path) -> None:
         """Write ``vocabulary.json`` into the folder."""
-        write_vocabulary(Path(folder), {"kind": "word", "hash": self.hash(), "words": self.words})
+        write_vocabulary(Path(folder), {"kind": "word", "hash": self.hash(), "words": self.words}, self.splitter)
 
 
-def documents_with_words(texts: Iterable[str]) -> Counter[str]:
+def documents_with_words(texts: Iterable[str], splitter: str | None = None) -> Counter[str]:
     """Return how many texts hold each of their words."""
-    frequency: Counter[str] = Counter()
+    frequency, words = Counter[str](), words_by(splitter)
     for text in texts:
-        frequency.update({run.lower() for run in set(_pattern(text).findall(text)) if not run.isnumeric()})
+        frequency.update({run.lower() for run in set(words.findall(text)) if not words.is_number(run)})
     return frequency
 
 
-def write_vocabulary(folder: Path, content: Mapping[str, object]) -> None:
-    """Write ``vocabulary.json`` whole or not at all; makes the folder."""
-    write_text(folder / VOCABULARY_FILE, json.dumps(content, ensure_ascii=False))
+def write_vocabulary(folder: Path, content: Mapping[str, object], splitter: str | None) -> None:
+    """Write ``vocabulary.json`` whole or not at all, with what cuts texts into words; makes the folder."""
+    cut = {} if splitter is None else {"splitter": splitter}
+    write_text(folder / VOCABULARY_FILE, json.dumps({**content, **cut}, ensure_ascii=False))
 
 
 def embedding_matrix(

@@ -17,7 +17,7 @@ from libmultilabel.common_utils import AttributeDict
 from plant_plugin.config import Config
 from plant_plugin.config.rules import SHARES
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.host.text_files import files_as_text
+from plant_plugin.host.spaced_files import files_with_words
 from plant_plugin.report.run import Run
 
 OWN_TEST = "libmultilabel_test"  # phase of LibMultiLabel's own test: `test` is one pass over the scores, of every model
@@ -48,7 +48,7 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
         # One document may validate; of the limits 1 is a share.
         number = values[key] > 1 or (key == "val_size" and values[key] == 1)
         values[key] = int(values[key]) if number else float(values[key])
-    values |= files_as_text(config)
+    values |= files_with_words(config)
     folder = values["checkpoint_path"] or values["resume"]
     if folder and not config.trust_code:
         what = "a model of LibMultiLabel is a pickle, and loading one runs whatever code it names"

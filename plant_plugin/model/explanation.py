@@ -104,7 +104,7 @@ def explain(
     limit = predictor.limit(threshold)
     columns = _columns(predictor, logits, labels, limit, top)
     encoded = EncodedDocument(predictor, text)
-    words = words_of_tokens(text, encoded.spans)
+    words = words_of_tokens(text, encoded.spans, predictor.tokens.splitter)
     evidence = []
     strengths, added = label_strengths(encoded, words, columns, (*EXPLAINED, *PARTS)), _planted(encoded, columns)
     listed = predictor.shortlist([text])

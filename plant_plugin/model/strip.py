@@ -72,7 +72,7 @@ def _rare_words(model: TrainedModel, texts: Sequence[str], least: int) -> list[i
     """List ids of rare words; none of sub-words, which the language model had before it saw the texts."""
     if not isinstance(model.tokens, WordTokens):
         return []
-    held, special = documents_with_words(texts), model.tokens.special_ids
+    held, special = documents_with_words(texts, model.tokens.splitter), model.tokens.special_ids
     return [number for number, word in enumerate(model.tokens.words) if number not in special and held[word] < least]
 
 

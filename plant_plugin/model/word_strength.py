@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import torch
 
 from plant_plugin.data.batches import move
-from plant_plugin.data.unspaced import WordPattern, is_unspaced
+from plant_plugin.data.words import words_by
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.plausibility import marked_words
 from plant_plugin.model.named_evidence import strengths_of_names
@@ -26,8 +26,6 @@ from plant_plugin.networks.backbone import EmbeddedWords
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.phrases import Match
 
-WORD = WordPattern(r"\w+|[^\w\s]", signs=True)
-RUN = WordPattern(r"\w+")
 BLOCK = 32  # labels at once: bounds the memory of attention and of the copies that gradients need
 CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, MIG, LINEAR, PHRASES, RANDOM = (
     "contribution", "attention", "attention without prior", "gradient × input", "MIG", "linear", "phrases",
@@ -64,12 +62,12 @@ class Words:
         return highest
 
 
-def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
+def words_of_tokens(text: str, spans: Sequence[tuple[int, int]], splitter: str | None = None) -> Words:
     r"""Join tokens that begin in the same run of ``\w``; other characters are words by themselves.
 
     ``spans`` is the place of each token; an empty span belongs to no word.
     """
-    runs = np.array([match.start() for match in WORD.finditer(text)], np.int64)
+    runs = words_by(splitter).shown(text, signs=True)[:, 0]
     starts, ends = _places(text, spans)
     real = starts < ends
     run = np.searchsorted(runs, starts[real], side="right")
@@ -80,12 +78,12 @@ def words_of_tokens(text: str, spans: Sequence[tuple[int, int]]) -> Words:
     return Words(np.stack([starts[real][first], last], axis=1), of_token)
 
 
-def all_words(text: str, spans: Sequence[tuple[int, int]]) -> Words:
+def all_words(text: str, spans: Sequence[tuple[int, int]], splitter: str | None = None) -> Words:
     r"""Return the runs of ``\w`` of a text, read by a model or not: the same words for every model.
 
     A token that begins in no run belongs to no word.
     """
-    runs = np.array([match.span() for match in RUN.finditer(text)], np.int64).reshape(-1, 2)
+    runs = words_by(splitter).shown(text, signs=False)
     starts, ends = _places(text, spans)
     run = np.searchsorted(runs[:, 0], starts, side="right") - 1
     inside = (run >= 0) & (starts < ends)
@@ -229,7 +227,7 @@ def word_strengths(predictor: ReadyModel, text: str, columns: Sequence[int]) -> 
         ConfigError: The network does not show its attention.
     """
     encoded = EncodedDocument(predictor, text)
-    words = all_words(text, encoded.spans)
+    words = all_words(text, encoded.spans, predictor.tokens.splitter)
     # a model of only planted scores has a network of nothing
     orders = EVERY if any(True for _ in predictor.network.parameters()) else WITHOUT_NETWORK
     rows = [measures for measures, _, _ in label_strengths(encoded, words, columns, orders)]
@@ -241,8 +239,8 @@ def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Seq
 
     What a term adds is shared alike among its places in the text, and there among its words.
     """
-    shown = np.flatnonzero(words[:, 1] - words[:, 0] > (not is_unspaced(text)))  # the vectorizer leaves letters out
     vocabulary, kind = linear.vectorizer.vocabulary, linear.vectorizer.kind
+    shown = np.flatnonzero(words[:, 1] - words[:, 0] > (kind.splitter is None))  # else single characters are no terms
     written = [text[start:end].lower() for start, end in words[shown].tolist()]
     terms: list[int] = []
     places: list[int] = []

@@ -9,7 +9,8 @@ from typing import Any
 
 from plant_plugin.data.documents import source_path
 from plant_plugin.data.tables import read_any
-from plant_plugin.data.word_tokens import WordTokens, words_of
+from plant_plugin.data.word_tokens import WordTokens
+from plant_plugin.data.words import splitter_of, words_of
 from plant_plugin.errors import DataError
 from plant_plugin.files import atomic_write, write_text
 
@@ -25,10 +26,11 @@ class _Sentences:
     """The words of each document, anew for every pass; a long document is several sentences."""
 
     texts: list[str]
+    splitter: str | None
 
     def __iter__(self) -> Iterator[list[str]]:
         for text in self.texts:
-            words = words_of(text)
+            words = words_of(text, self.splitter)
             for start in range(0, len(words), LONGEST_SENTENCE):
                 yield words[start : start + LONGEST_SENTENCE]
 
@@ -72,11 +74,12 @@ def write_embeddings(
     """Train word2vec on texts and write the two files; all is as in :func:`train_embeddings`."""
     from gensim.models import Word2Vec  # takes a second
 
-    words = sorted(WordTokens.build(texts, min_count).words[2:])  # without <pad> and <unk>
+    splitter = splitter_of(texts)
+    words = sorted(WordTokens.build(texts, min_count, splitter).words[2:])  # without <pad> and <unk>
     if not words:
         fix = "choose a lower min_count"
         raise DataError(f"no word is in {min_count} training documents", where=str(out), fix=fix)
-    sentences = _Sentences(texts)
+    sentences = _Sentences(texts, splitter)
     passes = epochs or passes_for(sum(map(len, sentences)))
     model = Word2Vec(sentences, vector_size=dim, min_count=min_count, epochs=passes, seed=seed, workers=1, sg=0)
     out = Path(out)

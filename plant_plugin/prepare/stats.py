@@ -16,6 +16,7 @@ from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.tables import DEFAULT, Columns, LabelColumn, Table, form_of, read_columns
 from plant_plugin.data.text import packed
 from plant_plugin.data.unicode_forms import alike_line
+from plant_plugin.data.words import counted_words
 from plant_plugin.errors import DataError, needs_extra
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
@@ -38,7 +39,7 @@ class FileStats:
 
     name: str  # as it was asked for
     labels_each: list[int] = field(default_factory=list, repr=False)  # of the documents
-    words_each: list[int] = field(default_factory=list, repr=False)  # runs without white space
+    words_each: list[int] = field(default_factory=list, repr=False)  # see :func:`.counted_words`
     label_counts: Counter[str] = field(default_factory=Counter, repr=False)  # documents of each label
     texts: Counter[bytes] = field(default_factory=Counter, repr=False)  # documents of each text, by its digest
     evidence: EvidenceStats | None = None
@@ -58,7 +59,7 @@ def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
     for document in table:
         labels = set(document.labels)
         stats.labels_each.append(len(labels))
-        stats.words_each.append(len(document.text.split()))
+        stats.words_each.append(len(counted_words(document.text)))
         stats.label_counts.update(labels)
         stats.texts[hashlib.blake2b(document.text.encode(), digest_size=16).digest()] += 1
     if not stats.labels_each:
@@ -75,7 +76,7 @@ def _evidence_stats(path: Path, evidence: Path, columns: Columns) -> EvidenceSta
     for text, labels in zip(documents.texts, read_marks(evidence, documents), strict=True):
         marked = np.zeros(len(text), bool)
         for spans in parts(labels).values():
-            stats.words_each += [len(text[start:end].split()) for start, end in spans]
+            stats.words_each += [len(counted_words(text[start:end])) for start, end in spans]
             for start, end in spans:
                 marked[start:end] = True
         stats.in_parts += sum(len(mark) > 1 for marks in labels.values() for mark in marks)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.config.options import SHORTLIST_SIZES
+from plant_plugin.data.words import splitter_of
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import TRUTHS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Floats
@@ -71,11 +72,12 @@ class LinearModel:
         """
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        kind = terms or Terms(1, LONGEST_RUN, word_letters=options.word_letters)
+        splitter = splitter_of(texts)
+        kind = terms or Terms(
+            1, LONGEST_RUN, word_letters=None if splitter else options.word_letters, splitter=splitter
+        )
         counted = TfidfVectorizer(
-            analyzer="char_wb" if kind.letters else kind.of,
-            strip_accents="unicode" if kind.letters else None,
-            ngram_range=(kind.shortest, kind.longest) if kind.letters else (1, 1),
+            analyzer=kind.of,
             min_df=options.min_documents,
             max_features=MOST_TERMS,
             sublinear_tf=True,
@@ -160,9 +162,10 @@ class LinearModel:
 
     def arrays(self) -> dict[str, npt.ArrayLike]:
         """Return the arrays for :meth:`from_arrays`, which wants the terms too."""
-        shortest, longest, letters, word_letters = self.vectorizer.kind
+        shortest, longest, letters, word_letters, splitter = self.vectorizer.kind
         return {
             **({"word_letters": np.int64(word_letters)} if word_letters else {}),
+            **({"splitter": np.array(splitter)} if splitter else {}),
             "shortest": np.int64(shortest), "longest": np.int64(longest),
             "letters": np.bool_(letters),
             "lead": np.int64(self.lead[0]), "lead_weight": np.float64(self.lead[1]),
@@ -185,6 +188,7 @@ class LinearModel:
             arrays.whole("longest", low=1, high=LONGEST),
             letters,
             arrays.whole("word_letters", low=1, high=LONGEST) if "word_letters" in arrays else None,
+            arrays.text("splitter") if "splitter" in arrays else None,
         )
         frequency = arrays.array("frequency", "f", (len(terms),))
         rows = TermRows(kind, {term: column for column, term in enumerate(terms)}, frequency)

@@ -14,13 +14,11 @@ Source: method §9; the sum is a noisy-or, so that each match adds a share of it
 
 from __future__ import annotations
 
-import unicodedata
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -30,11 +28,11 @@ from annotated_types import MinLen
 from typing_extensions import TypedDict
 
 from plant_plugin.data.text import DocumentEvidence, Spans
-from plant_plugin.data.unspaced import WordPattern
+from plant_plugin.data.words import plain_words
 from plant_plugin.evaluation.arrays import NUMBERS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Arrays, Floats, Small
 
-WORD = WordPattern(r"(?:[^\W_][\u0300-\u036f]*)+")  # accents may be characters of their own
+words_of = plain_words  # where its users look for it
 READINGS = (None, 6)  # letters kept of each word: all, or the first ones
 FREQUENT = 0.4  # words in more than this share of the training documents are part of no phrase
 GAP = 12  # words between two spans of one label that are still one phrase
@@ -297,22 +295,6 @@ def _together(phrase: Sequence[str], places: dict[str, list[int]]) -> list[list[
 def _nearest(places: list[int], place: int) -> int:
     after = bisect_left(places, place)
     return min(places[max(0, after - 1) : after + 1], key=lambda other: abs(other - place))
-
-
-def words_of(text: str, letters: int | None = None) -> tuple[list[str], Spans]:
-    """Words in lower case, without accents, cut to their first letters; numbers whole. And where each stands."""
-    words, spans = [], []
-    for match in WORD.finditer(text):
-        words.append(_plain(match.group(), letters))
-        spans.append(match.span())
-    return words, spans
-
-
-@lru_cache(maxsize=100_000)  # most words of a text stood in another one
-def _plain(word: str, letters: int | None) -> str:
-    characters = unicodedata.normalize("NFD", word.lower())
-    plain = "".join(character for character in characters if not unicodedata.combining(character))
-    return plain if plain.isdigit() else plain[:letters]
 
 
 def touched(places: Spans, spans: Spans) -> set[int]:

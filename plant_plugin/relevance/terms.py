@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from plant_plugin.data.unspaced import WordPattern
+from plant_plugin.data.words import words_by
 
-WORD = WordPattern(r"\b\w\w+\b")  # of a term: scikit-learn's, which leaves single characters out
 MOST_WORDS = 50_000  # whose terms are kept in memory
 CUT = "…"  # after a word that stands for all that begin so
 
@@ -34,6 +33,7 @@ class Terms(NamedTuple):
     longest: int
     letters: bool = False
     word_letters: int | None = None
+    splitter: str | None = None  # what cuts texts into words, single characters too, see :mod:`plant_plugin.data.words`
 
     def of(self, text: str) -> Iterator[str]:
         """The terms of a text, one after the other, as often as they stand there; each as scikit-learn makes it."""
@@ -42,7 +42,7 @@ class Terms(NamedTuple):
         lengths = range(self.shortest, self.longest + 1)
         return (
             " ".join(words[start : start + length])
-            for words in self.readings(WORD.findall(text.lower()))
+            for words in self.readings(words_by(self.splitter).terms(text.lower()))
             for length in lengths
             for start in range(len(words) - length + 1)
         )
@@ -130,5 +130,6 @@ def with_lead(whole: sp.csr_array, vectorizer: TermRows, texts: Iterable[str], l
     words, share = lead
     if not words or not share:
         return whole
-    beginnings = vectorizer.transform(" ".join(text.split(None, words)[:words]) for text in texts)
+    cut = words_by(vectorizer.kind.splitter)
+    beginnings = vectorizer.transform(cut.beginning(text, words) for text in texts)
     return of_norm_1(sp.csr_array(whole + np.float32(share) * beginnings))

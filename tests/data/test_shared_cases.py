@@ -52,9 +52,9 @@ def test_labels_alike_and_columns_of_stats() -> None:
 def test_texts_without_spaces_and_decomposed_texts(tmp_path: Path) -> None:
     chinese = CASES / "chinese_without_spaces" / "train.txt"
     result = CliRunner().invoke(plant, ["train", str(chinese), "--strategy", "planted_scores", "--result_dir",
-                                        str(tmp_path / "letters")])  # fmt: skip
-    assert result.exit_code == 0
-    assert "the texts have no spaces between words: each letter is read as a word; cut them first" in result.output
+                                        str(tmp_path / "cut")])  # fmt: skip
+    assert "the texts have no spaces between words: each of their characters is a word" in result.output
+    assert result.exit_code == 0, result.output
     shutil.copytree(CASES / "nfd_text", tmp_path / "nfd")
     trained = CliRunner().invoke(plant, ["train", str(tmp_path / "nfd" / "train.txt"), "--strategy", "planted_scores",
                                          "--silent", "--result_dir", str(tmp_path / "runs")])  # fmt: skip

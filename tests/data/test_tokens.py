@@ -52,9 +52,9 @@ def test_words_are_built_once(
     built: list[int] = []
     build = WordTokens.build.__func__  # type: ignore[attr-defined]
 
-    def counted(cls: type[WordTokens], texts: list[str], least: int) -> WordTokens:
+    def counted(cls: type[WordTokens], texts: list[str], least: int, splitter: str | None) -> WordTokens:
         built.append(least)
-        return build(cls, texts, least)
+        return build(cls, texts, least, splitter)
 
     monkeypatch.setattr(WordTokens, "build", classmethod(counted))
     first = build_tokens(config, split_of(["b a", "a"]))

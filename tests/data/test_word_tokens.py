@@ -8,7 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plant_plugin.data.word_tokens import WordTokens, documents_with_words, embedding_matrix, words_of
+from plant_plugin.data.word_tokens import WordTokens, documents_with_words, embedding_matrix
+from plant_plugin.data.words import words_of
 from plant_plugin.errors import DataError
 
 TEXTS = ["The cat_1, the CAT; 42 cats İç", "a dog\u00b2 ½ 7up a", "zebra", ""]

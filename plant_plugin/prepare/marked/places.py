@@ -10,13 +10,10 @@ from functools import cached_property
 from itertools import accumulate, product
 
 from plant_plugin.data.text import Spans
+from plant_plugin.data.words import UNSPACED
 from plant_plugin.prepare.marked.marked import covers
 
 REACH = 100  # characters, within which words are looked for again
-# Chinese, Japanese, Thai and their neighbours write no spaces, so that nothing shows where a word ends.
-WITHOUT_SPACES = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
 TAG = re.compile(r"<[^<>]*>|&#?\w+;")  # of HTML; the second is one character
 
 
@@ -107,7 +104,7 @@ class Places:
         before, after = self.text[place - 1], self.text[place]
         if unicodedata.combining(after):
             return True
-        return before.isalnum() and after.isalnum() and not WITHOUT_SPACES.search(before + after)
+        return before.isalnum() and after.isalnum() and not UNSPACED.search(before + after)
 
     @cached_property
     def _countings(self) -> list[Counting]:

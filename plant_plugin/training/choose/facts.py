@@ -27,7 +27,7 @@ from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.label_names import label_names
 from plant_plugin.data.names_beside import names_beside
 from plant_plugin.data.text import OPENERS, packed, plain_name
-from plant_plugin.data.unspaced import WordPattern
+from plant_plugin.data.words import NO_NUMBER, lengths_of
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
@@ -39,7 +39,6 @@ from plant_plugin.training.inputs import Floats
 from plant_plugin.training.phrase_weights import LINEAR_WEIGHTS
 from plant_plugin.training.weights import blocks
 
-WORD = WordPattern(r"\w*[^\W\d]\w*")  # no pure numbers: what a network reads
 LONG = 0.99  # the share of documents that `Facts.long` covers
 LOOKED_AT = 500  # documents and labels by which language and kind of codes are known
 # Words of nearly every sentence of a language and are rare in the others.
@@ -69,7 +68,7 @@ def look(config: Settings, user_keys: set[str], *, network: bool) -> Facts:
     corpus = load_corpus(replace(config, test_file=None, include_test_labels=False, evidence=EvidenceOptions()))
     splits = [corpus.train] if corpus.val is None or config.val_file is not None else [corpus.train, corpus.val]
     texts = [text for split in splits for text in split.texts]
-    lengths = sorted(len(WORD.findall(text)) for text in texts)
+    lengths = sorted(lengths_of(texts))
     language = language_of(texts)
     scores_wanted = is_plant_over_words(config) and config.planted_scores.model != "none"
     evidence = (config.evidence.training_file or _evidence_of(config.training_file)) if scores_wanted else None
@@ -133,7 +132,7 @@ def language_of(texts: Sequence[str]) -> str:
     commons = {code: frozenset(words.split()) for code, words in COMMON.items()}
     votes: Counter[str] = Counter()
     for text in texts[:: max(1, len(texts) // LOOKED_AT)]:
-        words = Counter(WORD.findall(text.lower()))
+        words = Counter(NO_NUMBER.findall(text.lower()))
         counts = {code: sum(words[word] for word in common) for code, common in commons.items()}
         best = max(counts, key=counts.__getitem__)
         votes[best if counts[best] * 50 >= sum(words.values()) else "unknown"] += 1

@@ -28,7 +28,7 @@ def test_styles(text: str, caml: str, caml_program: str, edin: str, raw: str | N
 
 def test_caml_style_gives_libmultilabels_words() -> None:
     """With CAML's own rule, preparing and then cutting into words is the same as cutting the note at once."""
-    from plant_plugin.data.word_tokens import words_of
+    from plant_plugin.data.words import words_of
 
     text = "Hello, WORLD 12 x12 ___ 1_2 ½ don't 250mg/day"
     assert CamlStyle(numbers_only=True)(text).split() == words_of(text)
