@@ -35,7 +35,7 @@ class PerDocument:
     top: npt.NDArray[np.int64]  # (N, K), the best labels first, L where fewer were scored; K may be 0
     predicted: dict[str, sp.csr_matrix]  # threshold's name -> 0/1 (N, L)
     average_precision: npt.NDArray[np.float32] | None = None  # (N,)
-    train_counts: npt.NDArray[np.int64] | None = None  # (L,) training documents with each label
+    train_counts: npt.NDArray[np.int64] | None = None  # (L,) training documents with each; -1: no macro metric's
     num_train: int | None = None
     propensity: tuple[float, float] = (0.55, 1.5)  # A and B
     gold_precision: npt.NDArray[np.float32] | None = None  # (N,) of all true labels, also those outside the label set
@@ -58,7 +58,7 @@ class PerDocument:
 
         counts = None
         if self.train_counts is not None:
-            counts = np.zeros(len(labels), dtype=np.int64)
+            counts = np.full(len(labels), -1)
             counts[new[:-1]] = self.train_counts
         return replace(
             self,
@@ -136,7 +136,7 @@ class PerDocument:
         first, second = arrays.array("propensity", "f", (2,)).tolist()
         added = arrays.array("added", TEXTS, (None,)) if "added" in arrays else ()
         has_counts = "train_counts" in arrays or "num_train" in arrays  # both, or the file lost one
-        counts = arrays.array("train_counts", WHOLE, (len(labels),), low=0) if has_counts else None
+        counts = arrays.array("train_counts", WHOLE, (len(labels),), low=-1) if has_counts else None
         return cls(
             labels,
             truth=pairs("truth"),

@@ -164,7 +164,7 @@ class DocumentSums:
             if metric.threshold is None:
                 metrics.append(quotients[metric])
             else:
-                labels = None if metric.bin is None else self._in_bin[metric.bin]
+                labels = self._in_bin[metric.bin]
                 metrics.append(classified(metric.family, at[metric.threshold], labels))
         return np.nan_to_num(np.stack(metrics, axis=1))
 

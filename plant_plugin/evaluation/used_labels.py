@@ -27,5 +27,5 @@ def only_used(documents: PerDocument) -> PerDocument:
         truth=documents.truth[:, kept],
         top=places[documents.top],
         predicted={name: pairs[:, kept] for name, pairs in documents.predicted.items()},
-        train_counts=np.maximum(documents.train_counts[kept], 0),
+        train_counts=documents.train_counts[kept],
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from plant_plugin.errors import ConfigError, DataError
+from plant_plugin.evaluation.joined_labels import joined
 from plant_plugin.evaluation.names import Metric, parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.resampling import Comparison, DocumentSums, compare_documents, computable
@@ -210,8 +211,7 @@ def _on_common_ground(
     ours: list[PerDocument], theirs: list[PerDocument]
 ) -> tuple[list[PerDocument], list[PerDocument]]:
     """Move both to the union of their label sets, with every label true that is true in either."""
-    labels = sorted({*ours[0].labels, *theirs[0].labels})
-    ours, theirs = ([documents.under(labels) for documents in side] for side in (ours, theirs))
+    ours, theirs = joined(ours, theirs)
     truth = ours[0].truth.maximum(theirs[0].truth).tocsr()
     truth.sort_indices()
     first, second = ([documents.finding(truth) for documents in side] for side in (ours, theirs))

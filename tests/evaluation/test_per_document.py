@@ -25,7 +25,7 @@ def test_a_larger_label_set_moves_columns() -> None:
     assert moved.truth.toarray().tolist() == [[0, 0, 1], [1, 0, 1]]
     assert moved.top.tolist() == [[0, 2], [0, 3]]  # 3: nothing was scored
     assert moved.train_counts is not None
-    assert moved.train_counts.tolist() == [3, 0, 7]
+    assert moved.train_counts.tolist() == [3, -1, 7]  # the added label is in no mean over labels
     assert moved.predicted["micro"].toarray().tolist() == [[1, 0, 0], [1, 0, 0]]
 
 

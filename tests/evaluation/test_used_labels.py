@@ -24,7 +24,7 @@ def test_names_that_no_document_has_to_do_with_are_left_out() -> None:
     assert used.predicted["0.5"].toarray().tolist() == [[0, 0, 1, 0], [0, 0, 0, 0]]
     assert used.top.tolist() == [[3, 1], [0, 4]]  # 4: nothing was scored
     assert used.train_counts is not None
-    assert used.train_counts.tolist() == [3, 0, 0, 0]
+    assert used.train_counts.tolist() == [3, -1, -1, -1]
 
 
 def test_labels_of_training_all_stay() -> None:
