@@ -40,7 +40,7 @@ class ChosenWeights:
     def bent(self, sums: Floats) -> Floats:
         """Return sums of phrases, each 0 or more, as they count."""
         power = np.float32(1 - self.bend)
-        bent: Floats = np.log1p(sums) if power == 0 else np.expm1(power * np.log1p(sums)) / power
+        bent: Floats = np.log1p(sums) if power == 0 else np.expm1(power * np.log1p(sums)) / power  # type: ignore[assignment]
         return sums if power == 1 else bent
 
     def bent_shares(self, shares: Iterable[float]) -> list[float]:

@@ -255,7 +255,7 @@ class PlantedScores(ChosenWeights):
         terms: list[str] = _words(folder / TERMS, list[str])
         linear = LinearModel.from_arrays(arrays, terms, len(rarity))
         sentences, phrases = _marked(folder, arrays, len(rarity))
-        return replace(cls(linear, rarity, phrases, sentences), **read_chosen(arrays))
+        return replace(cls(linear, rarity, phrases, sentences), **read_chosen(arrays))  # type: ignore[arg-type]
 
 
 class MarkedWords(TypedDict, total=False):

@@ -93,7 +93,7 @@ def fit_scores(documents: Encoded, phrases: Phrases | None, settings: Settings, 
             run.log(f"planted scores: model {model}, of {rows:,} documents and {columns:,} labels")
         planted = replace(_fitted(documents, settings, run.further), phrases=phrases)
         if chosen := read_chosen_weights(run.folder):
-            planted = replace(planted, **chosen)
+            planted = replace(planted, **chosen)  # type: ignore[arg-type]
         return planted if names is None or counts is None else planted.with_names(names, counts)
 
 
@@ -238,7 +238,7 @@ class _Choice:
         if self.planted.phrases is None or self.texts is None:
             return
         if self.inputs.shortlists.labels:
-            self.evidence = self.planted.evidence_scores(self.texts)
+            self.evidence = self.planted.evidence_scores(self.texts)  # type: ignore[assignment]
             return
         of_documents = self.planted.linear_scores_of(self._features)
         self.planted, self.evidence = choose_beside_phrases(self.planted, self.texts, of_documents, self._best_scores)
