@@ -145,11 +145,16 @@ def _training_splits(settings: Settings, before: Trained | None) -> tuple[Split,
     if val is None and settings.val_size > 0:
         train, val = _split_validation(train, settings.val_size)
     if not any(train.labels):
-        fix = "each line must be 'labels TAB text' or 'id TAB labels TAB text'"
-        raise DataError("no training document has a label", where=str(settings.training_file), fix=fix)
+        raise without_labels(str(settings.training_file))
     if val is not None and settings.merge_train_val:
         return _merged(train, val), None, after
     return train, val, after
+
+
+def without_labels(source: str) -> DataError:
+    """Return the error of a training file none of whose documents has a label."""
+    fix = "each line must be 'labels TAB text' or 'id TAB labels TAB text'"
+    return DataError("no training document has a label", where=source, fix=fix)
 
 
 def read_documents(source: str, settings: Settings, after: Trained | None = None) -> Documents:
@@ -162,7 +167,7 @@ def read_documents(source: str, settings: Settings, after: Trained | None = None
     known = inspect.signature(read).parameters
     arguments = {key: getattr(settings, key) for key in READER_KEYS if key in known}
     arguments |= {key: value for key, value in (("form", name), ("after", after)) if key in known}
-    documents = read(source_path(source, settings.cache_dir), **arguments)
+    documents = read(file_of(source, settings), **arguments)
     if not isinstance(documents, Documents):
         what = f"the reader returned {type(documents).__name__} instead of Documents"
         fix = "see registry.yaml and plant_plugin/data/text.py"
@@ -186,7 +191,7 @@ def text_labels(source: str, settings: Settings) -> LabelColumn | None:
     """Return how the labels of a text file are separated; None where its encoding is stated."""
     if settings.encoding is not None:
         return None
-    path = source_path(source, settings.cache_dir)
+    path = file_of(source, settings)
     return Table(path, "txt", Columns(separator=settings.label_separator)).label_column
 
 
@@ -221,6 +226,11 @@ def with_sentences(split: Split) -> Split:
                 evidence.append(inside)
                 parents.append(document)
     return Split(texts, labels, evidence=evidence, name=split.name, parents=parents)
+
+
+def file_of(source: str, settings: Settings) -> Path:
+    """Return the file of a ``*_file`` key of a configuration."""
+    return source_path(source, settings.cache_dir)
 
 
 def source_path(source: str, cache_dir: str | Path | None = None) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,11 +14,13 @@ from libmultilabel.common_utils import AttributeDict
 from libmultilabel.nn.model import Model
 from transformers import PreTrainedTokenizerBase
 
+from plant_plugin.config import Config
 from plant_plugin.config.options import EvidenceOptions
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.data.subword_tokens import load_tokenizer
 from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.files import cache_folder, write_text
 from plant_plugin.networks.backbone.gguf import language_model
 
 logger = logging.getLogger(__name__)
@@ -27,6 +30,14 @@ def read_checked(settings: AttributeDict, **changes: object) -> Corpus:
     """Read all splits with this package's reader, which counts what LibMultiLabel's drops; marks no setting as used."""
     no_evidence = {"evidence": EvidenceOptions()}  # which none of LibMultiLabel's models reads
     return load_corpus(cast(Settings, SimpleNamespace(**{**settings, **no_evidence, **changes})))
+
+
+def cached_text(content: str, config: Config) -> Path:
+    """Return the file of a text in the cache folder, which is written where it is not there."""
+    target = cache_folder(config.cache_dir) / "read" / f"{hashlib.sha256(content.encode()).hexdigest()}.txt"
+    if not target.is_file():
+        write_text(target, content)
+    return target
 
 
 def warn_changed_labels(corpus: Corpus, as_read: Iterable[Iterable[str]]) -> None:

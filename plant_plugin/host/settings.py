@@ -48,7 +48,7 @@ def library_settings(config: Config, run: Run) -> AttributeDict:
         # One document may validate; of the limits 1 is a share.
         number = values[key] > 1 or (key == "val_size" and values[key] == 1)
         values[key] = int(values[key]) if number else float(values[key])
-    values |= files_with_words(config)
+    values |= files_with_words(config, pairs=config.linear)
     folder = values["checkpoint_path"] or values["resume"]
     if folder and not config.trust_code:
         what = "a model of LibMultiLabel is a pickle, and loading one runs whatever code it names"

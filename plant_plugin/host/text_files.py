@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from plant_plugin.config import Config
 from plant_plugin.config.rules import DATA_KEYS
 from plant_plugin.config.values import Keys
-from plant_plugin.data.documents import AS_TEXT, read_documents, reader_of, source_path, text_labels
+from plant_plugin.data.documents import AS_TEXT, file_of, read_documents, reader_of, text_labels
 from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.text import Documents
 from plant_plugin.errors import DataError
-from plant_plugin.files import cache_folder, write_text
+from plant_plugin.host.checks import cached_text
 
 READ_BY_LIBMULTILABEL = ("svm", "xmc")  # formats, beside text whose labels white space separates
 
@@ -27,7 +26,7 @@ def files_as_text(config: Config) -> Keys:
     """
     sources = {key: str(source) for key in DATA_KEYS if (source := getattr(config, key))}
     if not any(_is_foreign(source, config) for source in sources.values()):
-        return {key: str(source_path(source, config.cache_dir)) for key, source in sources.items()}
+        return {key: str(file_of(source, config)) for key, source in sources.items()}
     keys: Keys = {**AS_TEXT}
     after = None
     for key, source in sources.items():
@@ -53,8 +52,4 @@ def _written(source: str, documents: Documents, config: Config) -> Path:
             what = "a label with a space in it, which LibMultiLabel would take for two"
             raise DataError(what, where=f"{source}: {spaced!r}", fix=fix)
         lines.append(f"{' '.join(labels)}\t{' '.join(text.split())}\n")
-    content = "".join(lines)
-    target = cache_folder(config.cache_dir) / "read" / f"{hashlib.sha256(content.encode()).hexdigest()}.txt"
-    if not target.is_file():
-        write_text(target, content)
-    return target
+    return cached_text("".join(lines), config)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plant_plugin.data.documents import source_path
+from plant_plugin.data.documents import source_path, without_labels
 from plant_plugin.data.evidence import evidence_beside, parts, read_marks
 from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.tables import DEFAULT, Columns, LabelColumn, Table, form_of, read_columns
@@ -64,6 +64,8 @@ def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
         stats.texts[hashlib.blake2b(document.text.encode(), digest_size=16).digest()] += 1
     if not stats.labels_each:
         raise DataError("the file holds no document", where=source, fix="check that it was written completely")
+    if not any(stats.words_each) and not stats.label_counts:
+        raise without_labels(source)
     stats.column, stats.note = table.separated, table.note
     evidence = packed(evidence_beside(path))
     if evidence is not None:

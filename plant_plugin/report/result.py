@@ -130,7 +130,7 @@ def label_counts(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt
 def labels_outside(label_lists: Iterable[Iterable[str]], labels: list[str]) -> npt.NDArray[np.int64]:
     """Count the labels of each document that are not in the label set, int64 (N,); one named twice counts once."""
     known = set(labels)
-    return np.array([len(set(names) - known) for names in label_lists], dtype=np.int64)
+    return np.array([len(set(names) - known) for names in label_lists], np.int64)
 
 
 def filtered_pairs(path: str | Path, labels: list[str], documents: int) -> sp.csr_matrix:
@@ -148,7 +148,7 @@ def filtered_pairs(path: str | Path, labels: list[str], documents: int) -> sp.cs
         if label in column_of:
             rows.append(document)
             columns.append(column_of[label])
-    ones = np.ones(len(rows), dtype=np.float32)
+    ones = np.ones(len(rows), np.float32)
     return sp.csr_matrix((ones, (rows, columns)), shape=(documents, len(labels)))
 
 

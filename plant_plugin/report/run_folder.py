@@ -48,21 +48,19 @@ def own_folder(config: Config) -> Iterator[Config]:
     whole = folder.parent if folder.name == FIRST_PASS else folder  # one lock for both trainings of `refit`
 
     def forgotten() -> bool:
-        """Remove the folder where nothing in it is worth keeping, and tell whether it was so."""
+        """Tell whether nothing in the folder is worth keeping."""
         names = {path.name for path in folder.rglob("*") if path.is_file()}
-        if not new or not names <= UNTRAINED or time.monotonic() - started > WORTH_KEEPING:
-            return False
-        shutil.rmtree(folder, ignore_errors=True)
-        return True
+        return new and names <= UNTRAINED and time.monotonic() - started <= WORTH_KEEPING
 
     fix = "wait for its end, or start a run of your own without --resume"
-    with locked(whole / LOCK, fix), stoppable(forgotten, str(folder)):
-        try:
+    try:
+        with locked(whole / LOCK, fix), stoppable(forgotten, str(folder)):
             yield config
-        except PlantError:
-            if new and folder.is_dir() and {path.name for path in folder.iterdir()} <= {LOCK, SETTLED}:
-                shutil.rmtree(folder, ignore_errors=True)  # refused before it began
-            raise
+    except PlantError as error:  # here the lock is given back, or it would be said to be lost
+        refused = new and folder.is_dir() and {path.name for path in folder.iterdir()} <= {SETTLED}
+        if refused or (isinstance(error, Interrupted) and forgotten()):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _made(config: Config) -> tuple[Config, bool]:

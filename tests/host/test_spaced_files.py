@@ -14,7 +14,9 @@ def read(folder: Path, **keys: object) -> dict[str, str]:
     (folder / "train.txt").write_text("".join(f"{number}\tI36 J18\t{text}\n" for number, text in enumerate(TEXTS)))
     (folder / "test.txt").write_text("J18\tfever 肺炎\n")
     named = {"training_file": str(folder / "train.txt"), "test_file": str(folder / "test.txt")}
-    written = files_with_words(load_config(None, {**named, **keys, "cache_dir": str(folder / "cache")}))
+    written = files_with_words(
+        load_config(None, {**named, **keys, "cache_dir": str(folder / "cache")}), pairs="linear" in keys
+    )
     return {key: Path(str(written[key])).read_text() for key in named}
 
 
@@ -34,7 +36,7 @@ def test_linear_models_read_pairs_because_they_leave_single_letters_out(tmp_path
 def test_texts_with_spaces_are_left_as_they_are(tmp_path: Path, texts: list[str]) -> None:
     (tmp_path / "train.txt").write_text("".join(f"J18\t{text}\n" for text in texts))
     keys = {"linear": True, "training_file": str(tmp_path / "train.txt"), "cache_dir": str(tmp_path / "cache")}
-    assert files_with_words(load_config(None, keys)) == {"training_file": str(tmp_path / "train.txt")}
+    assert files_with_words(load_config(None, keys), pairs=True) == {"training_file": str(tmp_path / "train.txt")}
 
 
 def test_language_models_and_sparse_files_are_left_as_they_are(tmp_path: Path) -> None:
@@ -42,4 +44,4 @@ def test_language_models_and_sparse_files_are_left_as_they_are(tmp_path: Path) -
     assert TEXTS[0] in files["training_file"]
     (tmp_path / "train.svm").write_text("0 1:1\n")
     keys = {"linear": True, "training_file": str(tmp_path / "train.svm"), "data_format": "svm"}
-    assert files_with_words(load_config(None, keys)) == {"training_file": str(tmp_path / "train.svm")}
+    assert files_with_words(load_config(None, keys), pairs=True) == {"training_file": str(tmp_path / "train.svm")}

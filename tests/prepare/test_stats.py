@@ -104,6 +104,15 @@ def test_bad_files(lines: list[str], message: str, tmp_path: Path) -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("lines", [["\t"], ["\t", " \t "], ["\t\t", "\t\t "]])
+def test_lines_that_hold_nothing_are_the_error_of_training(lines: list[str], tmp_path: Path) -> None:
+    path = write(tmp_path, "x.txt", *lines)
+    with pytest.raises(DataError, match="no training document has a label"):
+        read_stats(path)
+    trained = CliRunner().invoke(plant, ["train", path, "--val_size", "0", "--result_dir", str(tmp_path / "runs")])
+    assert "no training document has a label" in trained.output
+
+
 def test_the_command_and_its_picture(files: tuple[str, str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pictures = [tmp_path / "one.png", tmp_path / "two.png"]

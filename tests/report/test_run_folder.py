@@ -9,7 +9,7 @@ import pytest
 from configurations import plant
 
 from plant_plugin.config import Config
-from plant_plugin.errors import CheckpointError, Interrupted
+from plant_plugin.errors import CheckpointError, Interrupted, PlantError
 from plant_plugin.report.run_folder import FILE, own_folder
 
 
@@ -35,6 +35,16 @@ def test_a_run_stopped_before_training_leaves_no_folder(tmp_path: Path, file: st
     with pytest.raises(KeyboardInterrupt if stays else Interrupted):
         stop_after(tmp_path, file)
     assert (tmp_path / "run").exists() == stays
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), PlantError("refused")])
+def test_a_folder_that_is_removed_with_its_lock_is_no_lost_lock(
+    tmp_path: Path, stop: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(PlantError, match=r"refused|nothing is left behind"), own_folder(named(tmp_path)):
+        raise stop
+    assert list(tmp_path.iterdir()) == []
+    assert caplog.records == []
 
 
 def test_a_folder_to_resume_has_to_be_there(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ SPLITS = {"train": ("train", "training"), "valid": ("valid", "validation", "val"
 PLACES = r"\d{1,18} \d{1,18}(;\d{1,18} \d{1,18})*"  # of a mark, as brat and CodiEsp write them: "start end;start end"
 NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
+ORDER_MARK = "\ufeff"
+
 Provenance = dict[str, Any]  # what a preparation says it did
 Sets = Mapping[str, Mapping[str, Sequence["Marked"]]]  # folder -> split -> documents
 
@@ -89,14 +91,17 @@ def covers(text: str, spans: Spans, covered: str) -> bool:
 
 
 def flattened(text: str) -> tuple[str, list[int]]:
-    """A text on one line, each run of white space one space and none at the ends, and where each character went."""
-    if " ".join(text.split()) == text:
+    """A text on one line, each run of white space one space and none at the ends, and where each character went.
+
+    Byte order marks are left out: they are of the file, not of the text.
+    """
+    if " ".join(text.split()) == text and ORDER_MARK not in text:
         return text, list(range(len(text)))
     characters: list[str] = []
     places: list[int] = []
     for character in text:
         if not character.isspace():
-            characters.append(character)
+            characters += character.replace(ORDER_MARK, "")
         elif characters and characters[-1] != " ":
             characters.append(" ")
         places.append(max(len(characters) - 1, 0))

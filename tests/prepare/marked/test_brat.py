@@ -43,6 +43,17 @@ def prepare(raw: Path, out: Path, **options: Any) -> tuple[dict[str, int], list[
     return made["counts"], marked_words(out / "train.txt")
 
 
+@pytest.mark.parametrize("counted", [0, 1])
+def test_a_byte_order_mark_stays_in_the_file(counted: int, tmp_path: Path) -> None:
+    marks = f"T1\tDisease {6 + counted} {12 + counted}\tasthma\nN1\tReference T1 ICD10:J45 \tasthma\n".replace(
+        " \t", "\t"
+    )
+    _, marked = prepare(write(tmp_path / "raw", {"case.txt": f"\ufeff{TEXT}", "case.ann": marks}), tmp_path / "out",
+                        choices=Choices(repair=True))  # fmt: skip
+    assert (tmp_path / "out" / "train.txt").read_text() == f"J45\t{' '.join(TEXT.split())}\n"
+    assert marked == [{"J45": ["asthma"]}]
+
+
 def test_codes_of_normalisations(tmp_path: Path) -> None:
     counts, marked = prepare(write(tmp_path / "raw"), tmp_path / "out")
     assert (tmp_path / "out" / "train.txt").read_text() == (

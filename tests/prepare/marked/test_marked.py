@@ -16,6 +16,13 @@ def test_a_text_on_one_line_and_where_its_characters_went() -> None:
     )
 
 
+def test_byte_order_marks_are_no_part_of_a_text() -> None:
+    for written in ("\ufefftwo words", "\ufeff two\ufeff  words", "two words\ufeff"):
+        text, places = flattened(written)
+        assert text == "two words"
+        assert [text[places[place]] for place, letter in enumerate(written) if letter.isalpha()] == list("twowords")
+
+
 def test_white_space_and_punctuation_do_not_count_in_covered_words() -> None:
     assert covers("acute fever.", [(0, 12)], "acute  fever")
     assert not covers("acute fever.", [(0, 5)], "acute fever")
