@@ -124,7 +124,8 @@ def page(rows: list[dict[str, Any]]) -> str:
     """Return the page of the results."""
     lines = [
         "# Labels that training never shows, by their names alone", "",
-        "Written by `benchmarks/zero_shot.py` from `zero_shot.json`. Nothing here was trained: BM25 and cosines of "
+        "Written by `benchmarks/zero_shot.py` from `zero_shot.json`. `names, trained` is our model, "
+        "with `label_set: named`. Nothing else here was trained: BM25 and cosines of "
         "sentences and names, the best of a label's names counting. RP@5 and nDCG@5 are means over documents that have "
         "an unseen label, recall is of mentions, all in %, of a ranking of unseen labels alone: those that validation "
         "or test documents have (used), or all that have a name (named).", "",

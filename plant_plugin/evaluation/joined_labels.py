@@ -17,7 +17,7 @@ Documents = list[PerDocument]  # of the seeds of a system
 
 def joined(ours: Sequence[PerDocument], theirs: Sequence[PerDocument]) -> tuple[Documents, Documents]:
     """Move both to the union of their labels; macro metrics are means over those that training showed to either."""
-    labels = sorted({*ours[0].labels, *theirs[0].labels})
+    labels = sorted({label for documents in (*ours, *theirs) for label in documents.labels})
     both = [[documents.under(labels) for documents in side] for side in (ours, theirs)]
     counts = [side[0].train_counts for side in both]
     if any(each is None for each in counts):
@@ -25,8 +25,8 @@ def joined(ours: Sequence[PerDocument], theirs: Sequence[PerDocument]) -> tuple[
     shown = np.max(counts, axis=0) >= 0  # type: ignore[arg-type]
 
     def known(documents: PerDocument) -> PerDocument:
-        assert documents.train_counts is not None
-        return replace(documents, train_counts=np.where(shown, np.maximum(documents.train_counts, 0), -1))
+        counts = np.maximum(documents.train_counts, 0)  # type: ignore[arg-type]
+        return replace(documents, train_counts=np.where(shown, counts, -1))
 
     first, second = ([known(documents) for documents in side] for side in both)
     return first, second

@@ -20,7 +20,7 @@ from plant_plugin.files import atomic_write
 
 VERSION = 1
 # What a file may lack, and how the rest is written.
-OPTIONAL = {"average_precision": np.float32, "gold_precision": np.float32, "train_counts": np.uint32, "num_train": None}
+OPTIONAL = {"average_precision": np.float32, "gold_precision": np.float32, "train_counts": np.int32, "num_train": None}
 
 
 @dataclass(repr=False, eq=False)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +9,7 @@ import scipy.sparse as sp
 from plant_plugin.evaluation.joined_labels import joined
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
-from plant_plugin.evaluation.per_document import PerDocument
+from plant_plugin.evaluation.per_document import PerDocument, load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums
 
 
@@ -21,8 +23,10 @@ def contributions(labels: int, names: int) -> tuple[PerDocument, dict[str, float
 
 
 @pytest.mark.parametrize("names", [0, 7])
-def test_documents_give_the_values_of_the_result(names: int) -> None:
+def test_documents_give_the_values_of_the_result(names: int, tmp_path: Path) -> None:
     documents, values = contributions(10, names)
+    documents.save(tmp_path / "per_document.npz")
+    documents = load_per_document(tmp_path / "per_document.npz")
     metrics = [parse_metric(name) for name in ("Macro-F1@0.5", "Micro-F1@0.5", "P@5", "Macro-F1@0.5:1-5")]
     sums = DocumentSums(documents, metrics).resampled(np.ones((1, 30)))[0]
     assert dict(zip([metric.name for metric in metrics], sums.tolist(), strict=True)) == pytest.approx(
