@@ -42,10 +42,10 @@ class Ended(NamedTuple):
 
 
 def write_whole(folder: Path) -> Path:
-    """The folder of a run with a planted prior, planted scores, phrases, sentences, and a rule for evidence."""
+    """The folder of a run with a planted prior, planted scores, phrases, sentences, names, a rule for evidence."""
     write_marked_splits(folder)
-    (folder / "label_names.tsv").write_text("".join(f"L{label}\tsign {label}\n" for label in range(12)))
-    config = marked_config(folder, planted_scores__weight=1.0)
+    (folder / "label_names.tsv").write_text("".join(f"L{label}\tsign {label}\n" for label in range(15)))
+    config = marked_config(folder, planted_scores__weight=1.0, label_set="named")
     run(config)
     write_rule(Path(config.checkpoint_dir), EvidenceRule("contribution", 0.3, 2, None))
     (folder / "note.txt").write_text(TEXT + "\n")
