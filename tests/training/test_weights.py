@@ -105,6 +105,7 @@ class Fixed:
     offset: float = 0.0
     linear_weight: float = 1.0
     sentence_weight: float = 0.0
+    bend: float = 0.5
     phrases: None = None
 
     @property
