@@ -33,7 +33,7 @@ NOT_READ_BY_PLANT = {
     "scheduler_config": "stage2.schedule chooses the schedule",
 }
 CLIMBING = ("slanted_triangular", "one_cycle")
-READ_BY_PLANT_ONLY = ("strategy", "precision", "accumulate", "checkpoint_every", "logger", "devices")
+READ_BY_PLANT_ONLY = ("strategy", "precision", "accumulate", "checkpoint_every", "logger", "devices", "label_set")
 
 
 def check(settings: Settings, problems: Problems) -> None:

@@ -15,7 +15,6 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +24,8 @@ from plant_plugin.errors import ConfigError, suggestion
 
 Places = npt.NDArray[np.int64]
 
-GROUP: Final = "plant_plugin.word_splitters"  # of entry points: each a function that returns the words of a text
-CHARACTERS: Final = "characters"
+GROUP = "plant_plugin.word_splitters"  # of entry points: each a function that returns the words of a text
+CHARACTERS = "characters"
 SAMPLE = 200  # texts that are looked at
 SHARE = 0.2  # of the letters that are of such a script, from which on it matters
 STRETCH = 6  # such letters and marks without a space that are more than a word
@@ -43,8 +42,8 @@ def _of_alphabets(category: str) -> str:
     return "".join(character for character in map(chr, codes) if unicodedata.category(character)[0] == category)
 
 
-LETTERS: Final = _of_alphabets("L") + IDEOGRAPHS  # as the inside of a pattern's brackets, like the next ones
-MARKS: Final = _of_alphabets("M") + "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"  # on the letter before them
+LETTERS = _of_alphabets("L") + IDEOGRAPHS  # as the inside of a pattern's brackets, like the next ones
+MARKS = _of_alphabets("M") + "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"  # on the letter before them
 RUN = re.compile(r"\w+")
 RUN_OR_SIGN = re.compile(r"\w+|[^\w\s]")
 LETTER = re.compile(f"[{LETTERS}][{MARKS}]*")
@@ -53,18 +52,23 @@ OTHERS, SIGN = rf"[^\W{LETTERS}]+", rf"[^\w\s{MARKS}]"
 PLAIN = re.compile(rf"{LETTER.pattern}|(?:[^\W_{LETTERS}][\u0300-\u036f]*)+")  # accents may be characters
 TERM = re.compile(r"\b\w\w+\b")  # scikit-learn's, which leaves single characters out
 NO_NUMBER = re.compile(r"\w*[^\W\d]\w*")
-_PARTS = re.compile(rf"{LETTER.pattern}|[^{LETTERS}{MARKS}]+")
 BREAK = re.compile("[\\s\u200b]+")  # the last says where a word ends, without a space
 
 
+def installed_splitter() -> str:
+    """Return the name of the splitter that an installed package has, ``characters`` where none or several have one."""
+    names = {entry.name for entry in entry_points(group=GROUP)}
+    return names.pop() if len(names) == 1 else CHARACTERS
+
+
 def splitter_of(texts: Sequence[str], wanted: str | None = None) -> str | None:
-    """Return what has to cut texts into words, nothing where spaces do; ``wanted`` is what a user named.
+    """Return what has to cut texts into words, nothing where spaces do; ``wanted`` is what somebody names.
 
     Raises:
         ConfigError: No installed package has a splitter of that name.
     """
     if wanted is None:
-        return CHARACTERS if without_spaces(texts) else None
+        return installed_splitter() if without_spaces(texts) else None
     words_by(wanted)
     return wanted
 
@@ -244,11 +248,6 @@ def words_of(text: str, splitter: str | None = None) -> list[str]:
 def lengths_of(texts: Sequence[str]) -> list[int]:
     """Return the number of words of each text that are no numbers, by what cuts all of them into words."""
     return list(map(len, map(words_by(splitter_of(texts)).without_numbers, texts)))
-
-
-def counted_words(text: str) -> list[str]:
-    """Return runs without white space; of a script without spaces, each letter."""
-    return text.split() if text.isascii() else [word for run in text.split() for word in _PARTS.findall(run)]
 
 
 def _pattern(text: str) -> re.Pattern[str]:

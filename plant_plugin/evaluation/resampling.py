@@ -164,8 +164,8 @@ class DocumentSums:
             if metric.threshold is None:
                 metrics.append(quotients[metric])
             else:
-                labels = self._in_bin[metric.bin]
-                metrics.append(classified(metric.family, at[metric.threshold], labels))
+                mask = self._in_bin[metric.bin]
+                metrics.append(classified(metric.family, at[metric.threshold], None if mask.all() else mask))
         return np.nan_to_num(np.stack(metrics, axis=1))
 
     def resampled(self, weights: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +17,12 @@ from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.tables import DEFAULT, Columns, LabelColumn, Table, form_of, read_columns
 from plant_plugin.data.text import packed
 from plant_plugin.data.unicode_forms import alike_line
-from plant_plugin.data.words import counted_words
+from plant_plugin.data.words import LETTER, LETTERS, MARKS
 from plant_plugin.errors import DataError, needs_extra
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
+
+PARTS = re.compile(rf"{LETTER.pattern}|[^{LETTERS}{MARKS}]+")  # of a run: letters of a script without spaces
 
 
 @dataclass
@@ -39,7 +42,7 @@ class FileStats:
 
     name: str  # as it was asked for
     labels_each: list[int] = field(default_factory=list, repr=False)  # of the documents
-    words_each: list[int] = field(default_factory=list, repr=False)  # see :func:`.counted_words`
+    words_each: list[int] = field(default_factory=list, repr=False)  # see :func:`counted_words`
     label_counts: Counter[str] = field(default_factory=Counter, repr=False)  # documents of each label
     texts: Counter[bytes] = field(default_factory=Counter, repr=False)  # documents of each text, by its digest
     evidence: EvidenceStats | None = None
@@ -178,3 +181,8 @@ def draw_histogram(counts: Iterable[int], path: Path) -> None:
     axes.set_ylabel("labels")
     with atomic_write(path) as temporary:
         FigureCanvasAgg(figure).print_png(str(temporary))
+
+
+def counted_words(text: str) -> list[str]:
+    """Return runs without white space; of a script without spaces, each letter."""
+    return text.split() if text.isascii() else [word for run in text.split() for word in PARTS.findall(run)]

@@ -162,7 +162,10 @@ class Run:
     def remove_empty_folder(self) -> None:
         """Leave no folder of a run that keeps nothing."""
         if self.keeps_nothing:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            if (self.folder / LOCK).exists():  # whoever holds it removes the rest: see own_folder
+                (self.folder / RUN_FILE).unlink(missing_ok=True)
+            else:
+                shutil.rmtree(self.folder, ignore_errors=True)
 
     def log(self, text: str) -> None:
         """Print one line, unless the run is silent."""

@@ -11,7 +11,7 @@ from plant_plugin.report.run_folder import LOCK
 from plant_plugin.training.further_resume import DOCUMENTS
 
 NAME = "*_taught_*"  # of the folders of such trainings
-QUIET = 60.0  # seconds without a change after which nobody writes there any more
+QUIET = 86_400.0  # seconds without a change, a day, after which nobody writes there any more
 
 
 def remove_torn(run: Path) -> list[Path]:
@@ -22,7 +22,7 @@ def remove_torn(run: Path) -> list[Path]:
         written = {path.relative_to(folder).parts[0] for path in paths[1:]}
         if folder == run or not folder.is_dir() or not written <= {DOCUMENTS, FURTHER, LOCK}:
             continue
-        if time.time() - max(path.stat().st_mtime for path in paths) > QUIET:
+        if time.time() - max(path.lstat().st_mtime for path in paths) > QUIET:
             shutil.rmtree(folder, ignore_errors=True)
             removed.append(folder)
     return removed

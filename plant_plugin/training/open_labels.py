@@ -12,16 +12,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import torch
-
 from plant_plugin.config.options import NO_NAMES
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import label_hash
-from plant_plugin.data.label_names import label_name_rows
+from plant_plugin.data.label_names import LabelName, label_name_rows
 from plant_plugin.data.names_beside import names_source
 from plant_plugin.errors import ConfigError
 from plant_plugin.relevance.names.open_labels import OpenLabels
-from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
 from plant_plugin.training.inputs import Encoded, Logits
@@ -30,8 +27,10 @@ from plant_plugin.training.scoring import ScoreBatch, Scoring
 NAMED = "named"  # value of the key `label_set`
 
 
-def fit_open_labels(documents: Encoded, phrases: Phrases | None, settings: Settings, run: Run) -> OpenLabels | None:
-    """Learn what names say from the training split, in the first process; None where only trained labels are wanted.
+def read_named(documents: Encoded, settings: Settings, run: Run) -> list[LabelName] | None:
+    """Read the names that open the label set, in the first process; None where only trained labels are wanted.
+
+    They are read before anything trains, so that what is wrong with them is told then.
 
     Raises:
         ConfigError: No names are there.
@@ -43,13 +42,7 @@ def fit_open_labels(documents: Encoded, phrases: Phrases | None, settings: Setti
     if source in (None, NO_NAMES):
         fix = "say planted_scores.names, or put label_names.tsv beside training_file"
         raise ConfigError("there are no names to know labels by", where="label_set", fix=fix)
-    with run.phase("names"):
-        train, labels = documents.corpus.train, documents.corpus.label_names
-        rows = label_name_rows([source], labels, run.log)
-        seed = torch.initial_seed() % 2**32  # the run's
-        fitted = OpenLabels.fit(rows, labels, train.texts, train.labels, train.evidence, phrases, seed)
-        run.log(f"labels: {len(labels):,} of training, and {len(fitted.added):,} that only their names make known")
-        return fitted
+    return label_name_rows([source], documents.corpus.label_names, run.log)
 
 
 @dataclass(frozen=True)

@@ -6,41 +6,55 @@ Shapes: N documents, K labels of training, U that only a name makes known, E sco
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+import torch
 
+from plant_plugin.data.label_names import LabelName
 from plant_plugin.evaluation.ranking import average_precisions, top_labels, with_unranked
 from plant_plugin.relevance.names.open_labels import ARRAYS, FLOOR, OpenLabels, read_weights
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.report.record import FIRST_PASS
-from plant_plugin.training.inputs import Floats
-from plant_plugin.training.open_labels import OpenScoring, fit_open_labels, widened
+from plant_plugin.report.run import Run
+from plant_plugin.training.inputs import Encoded, Floats
+from plant_plugin.training.open_labels import OpenScoring, widened
 from plant_plugin.training.scoring import Scoring
 
 MOST = 1000  # validation documents that are read
 KEPT = 300  # labels of training that rank above all others of a document there
 # Tried w, in units of log odds, and a and b on the scale on which the logits of known labels are log odds.
 KNOWN, SLOPES, SHIFTS = (0.0, 0.1, 0.2, 0.3, 0.5), (0.4, 0.6, 0.8, 1.0), (-1.5, -0.75, 0.0, 0.75, 1.5)
-STEPS = 30  # of Newton's method, at most
+REGULARISATION = 1000.0  # of the logistic regression: nearly none
 
 
-def with_open_labels(scoring: Scoring, phrases: Phrases | None) -> Scoring:
-    """Return a scoring of every label that has a name, where that is wanted; only the first process has any.
+def with_open_labels(scoring: Scoring, rows: Sequence[LabelName] | None, phrases: Phrases | None) -> Scoring:
+    """Return a scoring of every label that has a name; without ``rows``, its names, the same scoring.
 
     The weights are those with the best MAP-gold on validation documents; without such documents those of a first
     training, where there was one, or else the log odds of names stay as they are. All is written beside the model.
     """
-    run = scoring.run
-    open_labels = fit_open_labels(scoring.documents, phrases, scoring.settings, run)
-    if open_labels is None:
+    if rows is None:
         return scoring
+    run = scoring.run
+    open_labels = _fitted(scoring.documents, rows, phrases, run)
     weights = _weights(scoring, open_labels)
     run.log("names: " + ", ".join(f"{name} {value:.3g}" for name, value in weights.items()))
     open_labels = open_labels.with_weights(weights)
     open_labels.save(run.folder)
     return OpenScoring.of(scoring, open_labels)
+
+
+def _fitted(documents: Encoded, rows: Sequence[LabelName], phrases: Phrases | None, run: Run) -> OpenLabels:
+    """Learn what names say from the training split."""
+    with run.phase("names"):
+        train, labels = documents.corpus.train, documents.corpus.label_names
+        seed = torch.initial_seed() % 2**32  # the run's
+        fitted = OpenLabels.fit(rows, labels, train.texts, train.labels, train.evidence, phrases, seed)
+        run.log(f"labels: {len(labels):,} of training, and {len(fitted.added):,} that only their names make known")
+        return fitted
 
 
 def _weights(scoring: Scoring, open_labels: OpenLabels) -> dict[str, float]:
@@ -104,15 +118,10 @@ def log_odds_of(scores: Floats, truth: npt.NDArray[np.bool_]) -> tuple[float, fl
 
     Source: Platt 1999, "Probabilistic outputs for support vector machines".
     """
+    if not truth.std():
+        return 1.0, 0.0
+    from sklearn.linear_model import LogisticRegression  # slow to import
+
     spread = float(scores.std()) or 1.0
-    rows = np.stack([scores / spread, np.ones(len(scores))], axis=1).astype(np.float64)
-    weights = np.array([1.0, -1.0])
-    for _ in range(STEPS):
-        p = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
-        slope = rows.T @ (truth - p) - 1e-3 * weights
-        curve = (rows * (p * (1 - p))[:, None]).T @ rows + 1e-3 * np.eye(2)
-        step = np.linalg.solve(curve, slope)
-        weights = weights + np.clip(step, -2, 2)
-        if np.abs(step).max() < 1e-6:
-            break
-    return max(float(weights[0]), 1e-3) / spread, float(weights[1])
+    model = LogisticRegression(C=REGULARISATION).fit(scores[:, None] / spread, truth)
+    return max(model.coef_.item(), 1e-3) / spread, model.intercept_.item()

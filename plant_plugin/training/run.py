@@ -37,6 +37,7 @@ from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.guards import limited_memory
 from plant_plugin.training.inputs import Encoded, Inputs, mark_tokens, prepare, rows_read_again
 from plant_plugin.training.loggers import logger_of
+from plant_plugin.training.open_labels import read_named
 from plant_plugin.training.open_weights import with_open_labels
 from plant_plugin.training.phrase_weights import write_chosen_weights
 from plant_plugin.training.scoring import Scoring, network_logits, tune_thresholds, validation_logits
@@ -106,6 +107,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     """
     documents = read_documents(config, run)
     phrases = fit_phrases(documents, config, run)
+    names = read_named(documents, config, run)
     scores = fit_scores(documents, phrases, config, run)
     scores, shortlists = propose(scores, documents, config, run)
     network = build_network(documents, config, run.further)
@@ -119,7 +121,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
         resume.do_stage(stage, train_network, network, inputs, config, run)
     validation = validation_logits(network, inputs, config, run)
     scores = weigh(scores, inputs, validation, config, run)
-    scoring = with_open_labels(Scoring(network, inputs, scores, config, run, validation), phrases)
+    scoring = with_open_labels(Scoring(network, inputs, scores, config, run, validation), names, phrases)
     if thresholds is None:
         scoring, thresholds = tune_thresholds(scoring)
     if is_first():

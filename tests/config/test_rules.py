@@ -169,6 +169,7 @@ def test_what_cannot_run_with_plant(changes: dict[str, Any], key: str, message: 
         ({"lr_scheduler": "StepLR"}, "lr_scheduler", "knows no other than ReduceLROnPlateau"),
         ({"lr_scheduler": "ReduceLROnPlateau"}, "scheduler_config", "needs its arguments"),
         ({"stage1.k": 3}, "stage1", "KimCNN does not read it"),
+        ({"label_set": "named"}, "label_set", "KimCNN does not read it"),
         ({"strategy": "end_to_end"}, "strategy", "it is for PLANT"),
         ({"data_format": "xmc", "vocab_file": __file__}, "data_format", "networks read text"),
         ({"linear": True, "monitor_metrics": ["Micro-Precision"]}, "monitor_metrics", "does not know this metric"),

@@ -15,7 +15,6 @@ from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.data.words import (
     CHARACTERS,
     LETTER,
-    counted_words,
     lengths_of,
     plain_words,
     said_of,
@@ -25,6 +24,7 @@ from plant_plugin.data.words import (
     words_of,
 )
 from plant_plugin.errors import ConfigError
+from plant_plugin.prepare.stats import counted_words
 from plant_plugin.relevance.terms import Terms
 
 # A sentence of each script that puts no spaces between words, with Latin letters, a number and its signs.
@@ -157,3 +157,11 @@ def test_a_splitter_that_is_not_there_or_makes_words_up_is_named(pairs: None) ->
         words_by("gone")
     with pytest.raises(ConfigError, match="word_splitter: invented: it returned a word that is not in the text"):
         words_by("invented").findall("肺炎")
+
+
+def test_the_only_installed_splitter_cuts_texts_without_spaces(monkeypatch: pytest.MonkeyPatch, pairs: None) -> None:
+    assert splitter_of(["CT显示肺炎两天后好转"]) == CHARACTERS  # of several none is chosen for anybody
+    [entry] = [each for each in words.entry_points(words.GROUP) if each.name == "pairs"]
+    monkeypatch.setattr(words, "entry_points", lambda group: [entry])
+    assert splitter_of(["CT显示肺炎两天后好转"]) == "pairs"
+    assert splitter_of(["pneumonia on CT"]) is None

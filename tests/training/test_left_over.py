@@ -16,7 +16,7 @@ from plant_plugin.training.left_over import remove_torn
 
 def older(folder: Path) -> None:
     for path in (folder, *folder.rglob("*")):
-        os.utime(path, (time.time() - 3600, time.time() - 3600))
+        os.utime(path, (time.time() - 200_000,) * 2)
 
 
 def test_the_same_command_begins_anew_and_removes_what_was_left(tmp_path: Path) -> None:

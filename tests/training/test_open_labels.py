@@ -12,7 +12,7 @@ import pytest
 from made_up_task import made_config
 
 from plant_plugin.config import Config
-from plant_plugin.errors import ConfigError
+from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance.names.open_labels import OPEN_LABELS, read_weights
 from plant_plugin.report.record import FIRST_PASS
@@ -84,7 +84,19 @@ def test_with_a_network_and_a_shortlist(made_named: Made, tmp_path: Path) -> Non
         assert unseen_recall(Predictor.load(config.checkpoint_dir, device="cpu"), tmp_path) > 0.7
 
 
-def test_without_names_there_is_nothing_to_know_labels_by(made_named: Made, tmp_path: Path) -> None:
+def test_without_names_there_is_nothing_to_know_labels_by(
+    made_named: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "label_names.tsv").unlink()
+
+    def trained(*_: object) -> None:
+        raise AssertionError("trained before it was told")
+
+    monkeypatch.setattr("plant_plugin.training.run.fit_scores", trained)
     with pytest.raises(ConfigError, match="no names to know labels by"):
         run(made_named())
+    (tmp_path / "names.tsv").write_text("no tab here\n")
+    with pytest.raises(DataError, match=r"names\.tsv, line 1"):
+        run(made_named(planted_scores__names=str(tmp_path / "names.tsv")))
+    assert not list((tmp_path / "runs").glob("*"))
+    assert "the lock was lost" not in caplog.text
