@@ -41,9 +41,11 @@ def measure(runs: list[Planned], folder: Path, work: Path) -> None:
         run = finished(place_of(planned, folder, work))
         if run is None or planned.config.label_set != "named":
             continue
-        data = Path(planned.config.training_file or "").parent
-        name = data.relative_to("data").as_posix()
-        split, seen = next((split, seen) for task, split, seen in TASKS if task == name and split == "test")
+        name = Path(planned.config.training_file or "").parent.as_posix().removeprefix("data/")
+        tested = [(split, seen) for task, split, seen in TASKS if task == name and split == "test"]
+        if not tested:  # a data set that the page does not have
+            continue
+        split, seen = tested[0]
         task = tasks.setdefault(name, read_task(Path("data"), name, split, seen))
         scores = scores_of(Predictor.load(run, device="cpu"), task)
         for among, metrics in evaluated(task, scores).items():
@@ -54,5 +56,7 @@ def measure(runs: list[Planned], folder: Path, work: Path) -> None:
         metrics = {metric: float(np.mean([each[metric] for each in seeds])) for metric in seeds[0]}
         of_task = {"data": name, "split": tasks[name].split, "among": among, "labels": labels}
         rows.append({**of_task, "method": f"{method}, trained, {len(seeds)} seeds", "metrics": metrics})
+    if not rows:
+        return
     keep(rows)
     write_text(PAGE, page(read_json(RESULTS, list, what="results", fix="make them again")))

@@ -599,7 +599,8 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list
     names.parent.mkdir(parents=True)
     names.write_text("".join(f"{label}\tsign{label}x\n" for label in LABELS))
     few = ["limit_train_batches=4"]
-    changes = {"main": few, "coding": few, "many_labels": few, "overfitting": ["stage2.epochs=3"]}
+    changes = {"main": few, "coding": few, "many_labels": few, "overfitting": ["stage2.epochs=3"],
+               "open_labels": [*few, f"planted_scores.names={names}"]}  # fmt: skip
     evidence, words = {"scores_alone"}, ["bigru", "bigru_one_stage"]
     some = {  # the made-up task has neither evidence to weigh nor a language model
         "main": ["plant", "linear", "end_to_end"], "backbones": words,
