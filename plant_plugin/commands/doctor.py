@@ -191,7 +191,7 @@ def _memory() -> str:
 
 def _show_pace(settings: Config) -> None:
     """Train a few batches of each stage; say what an epoch and all of training take."""
-    if settings.strategy not in ("plant", "end_to_end") or not is_ours(settings):
+    if not is_ours(settings):
         few = "--limit_train_batches 2 --limit_val_batches 2 --limit_test_batches 2; result.json has times and peaks"
         row("training", "measured only for our networks", None if settings.linear else f"try it: {few}")
         return

@@ -11,7 +11,7 @@ from plant_plugin.config.values import AtLeast0, AtLeast1, NotNegative, Positive
 
 NO_NAMES = "none"
 NAME_SOURCES = ("icd9", "icd10", "icd10pcs")  # of labels' names, in the place of a file
-AUTO = "auto"  # --resume auto
+AUTO = "auto"  # of several keys: found out by the run
 PLANTED_SCORES = "planted_scores"  # the strategy that trains no network
 SHORTLIST_SIZES = (25, 50, 100, 200, 400)  # whose recall is reported; `auto` takes one of them
 
@@ -59,7 +59,7 @@ class RelevanceOptions(Block):
 class StageOptions(Block):
     """Keys of both stages: how long, how fast, when to stop."""
 
-    epochs: AtLeast1 | None = key(None, "null: the top-level epochs")
+    epochs: AtLeast0 | None = key(None, "null: the top-level epochs; 0: there is no such stage")
     patience: AtLeast0 | None = key(None, "null: the top-level patience")
     learning_rate: Positive | None = key(None, "null: the top-level learning_rate")
     encoder_learning_rate: NotNegative | None = key(None, "null: this stage's learning rate; 0: the encoder stays")
@@ -84,7 +84,6 @@ class Stage1Options(StageOptions):
 class Stage2Options(StageOptions):
     """End to end (method §4)."""
 
-    epochs: AtLeast0 | None = key(None, "null: the top-level epochs; 0: the network stays as stage 1 leaves it")
     schedule: Literal["cosine", "constant", "slanted_triangular", "one_cycle"] = key(
         "cosine", "cosine decays to zero, no restarts; the last two climb first, to a tenth and a quarter of the steps"
     )

@@ -101,16 +101,16 @@ def _check_numbers(settings: Settings, problems: Problems) -> None:
             problems.add(key, f"has to be a share from 0 to 1 or a whole number, not {value}")
         elif value == 0 and key != "val_size":
             problems.add(key, "has to be above 0: no batch would be left", "leave it out, or give a share or a number")
-    if settings.stage2.epochs == 0 and settings.strategy == "end_to_end":
-        problems.add("stage2.epochs", "0 would leave the network as drawn", "say strategy: plant")
+    if settings.stage2.epochs == 0 and (settings.strategy == "end_to_end" or settings.stage1.epochs == 0):
+        problems.add("stage2.epochs", "0 would leave the network as drawn", "say strategy: plant, with stage 1")
 
 
 def _check_planted_scores(settings: Settings, problems: Problems) -> None:
     scores = settings.planted_scores
+    if settings.strategy in (PLANTED_SCORES, AUTO) and scores.model == "none":
+        fix = "say `planted_scores: {model: ridge}`, or train a network: strategy plant or end_to_end"
+        problems.add("strategy", "there are no planted scores", fix, value=settings.strategy)
     if settings.strategy == PLANTED_SCORES:
-        if scores.model == "none":
-            fix = "say `planted_scores: {model: ridge}`, or train a network: strategy plant or end_to_end"
-            problems.add("strategy", "there are no planted scores", fix, value=PLANTED_SCORES)
         if scores.weight == 0:
             fix = "leave it out: 20 where it is null"
             problems.add("planted_scores.weight", "0 leaves nothing to predict with", fix)

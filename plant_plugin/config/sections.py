@@ -76,9 +76,10 @@ class Data:
         None, "Labels left out of single test documents, e.g. themselves: lines of document TAB label."
     )
     label_file: Text | None = key(None, "The label set, one label a line; without it, the labels met in the data.")
-    label_set: Literal["trained", "named"] = key(
+    label_set: Literal["trained", "named", "auto"] = key(
         "trained",
-        "The labels that can be said: those of the data, or every one that has a name, see docs/open_labels.md.",
+        "The labels that can be said: those of the data, or every one that has a name, see docs/open_labels.md; "
+        "auto: the latter where validation documents say that it is better.",
     )
     val_size: Number = key(0.2, "Validation documents split off training_file: a share below 1, or a whole number.")
     min_vocab_freq: AtLeast1 = key(1, "Words in fewer training documents than this are unknown.")

@@ -162,7 +162,7 @@ def _tests(
     alike = system.told("hashes", "labels") == against.told("hashes", "labels")
     ours, theirs = system.documents, against.documents
     if len({"\n".join(documents.labels) for documents in (*ours, *theirs)}) > 1:  # also of names that each seed uses
-        ours, theirs = _on_common_ground(ours, theirs)
+        ours, theirs = on_common_ground(ours, theirs)
     both = (*ours, *theirs)
     counted_alike = len({counted_on(documents) for documents in both}) == 1
     metrics = [parse_metric(name) for name in obstacles]
@@ -207,9 +207,7 @@ def _average_gain(
     return compare_documents(*sums, resamples=resamples)
 
 
-def _on_common_ground(
-    ours: list[PerDocument], theirs: list[PerDocument]
-) -> tuple[list[PerDocument], list[PerDocument]]:
+def on_common_ground(ours: list[PerDocument], theirs: list[PerDocument]) -> tuple[list[PerDocument], list[PerDocument]]:
     """Move both to the union of their label sets, with every label true that is true in either."""
     ours, theirs = joined(ours, theirs)
     truth = ours[0].truth.maximum(theirs[0].truth).tocsr()

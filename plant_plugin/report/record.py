@@ -15,6 +15,7 @@ RUN_FILE = "run.json"
 FURTHER = "further.json"
 FIRST_PASS = "first_pass"  # folder in a run's own: the first training of `refit`
 Content = TypeVar("Content")
+Gains = dict[str, object]  # on validation documents, with the ends of its interval and seconds of training
 
 
 class RunRecord(TypedDict, total=False):
@@ -27,6 +28,7 @@ class RunRecord(TypedDict, total=False):
     skipped_steps: dict[str, int]  # by stage
     best_epochs: dict[str, int]  # by stage, from 1: whose weights it has kept
     weights: dict[str, str]  # by stage: SHA-256 of its file, where that was written
+    compared: dict[str, Gains]  # by part of the model that `auto` decided over
 
 
 class Further(TypedDict):
@@ -66,11 +68,17 @@ def note_cost(folder: Path, cost: dict[str, dict[str, float]]) -> None:
 
 
 def note_of_stage(
-    folder: Path, key: Literal["skipped_steps", "best_epochs", "weights"], stage: str, value: int | str
+    folder: Path, key: Literal["skipped_steps", "best_epochs", "weights", "compared"], stage: str, value: object
 ) -> None:
     """Add to ``run.json`` what a stage says under one of these keys of :class:`RunRecord`."""
     if record := read_run_record(folder):
         write_run_record(folder, cast(RunRecord, {**record, key: {**record.get(key, {}), stage: value}}))
+
+
+def compared_in(folder: Path) -> dict[str, Gains]:
+    """Return the comparisons of a run, or of the first training of ``refit``."""
+    record = read_run_record(folder / FIRST_PASS) or read_run_record(folder)
+    return record.get("compared", {}) if record else {}
 
 
 def skipped_steps(folder: Path) -> dict[str, int]:

@@ -30,6 +30,7 @@ from plant_plugin.evaluation.thresholds import Tuned, tune
 from plant_plugin.files import atomic_write, read_json, sha256, write_json
 from plant_plugin.report.label_statistics import write_label_statistics
 from plant_plugin.report.machine import processor_name, usable_cores
+from plant_plugin.report.record import Gains, compared_in
 from plant_plugin.report.run import Run
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PER_DOCUMENT = "per_document.npz"  # beside result.json: what the tests of `plant compare` need
-LEFT_OUT = ("changed", "truncated", "planted_scores", "refit")  # of a result, where they are empty
+LEFT_OUT = ("changed", "truncated", "planted_scores", "refit", "compared")  # of a result, where they are empty
 PATHS = ("_file", "_dir", "_path", "resume", "registry")  # endings of keys that name files
 # What can change a number. Read from package metadata: nothing is imported for it.
 PACKAGES = (
@@ -77,6 +78,7 @@ class Result(TypedDict, total=False):
     truncated: dict[str, float]  # share of each split's documents that were not read to their end
     planted_scores: dict[str, float]  # what was chosen for them, by the name of the option
     refit: Refit
+    compared: dict[str, Gains]  # what each part that `auto` decided over gains on validation documents
     time_s: dict[str, float]  # wall seconds of each phase, and their ``total``
     cpu_s: dict[str, float]  # the same of the process on all cores together; of a phase on a GPU they say little
     peak_memory_mb: float | dict[str, float] | None  # of the run, or phase by phase
@@ -223,6 +225,7 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
         "thresholds": thresholds,
         "truncated": scored.truncated,
         "planted_scores": scored.planted_scores,
+        "compared": compared_in(run.folder),
         **run.totals(),
         "device": scored.device,
         "hashes": {**scored.hashes, **filter_hash(settings.test_filter_file), "config": run.config_hash},

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from plant_plugin.config.options import PLANTED_SCORES
+from plant_plugin.config.options import AUTO, PLANTED_SCORES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.names_beside import names_for_model
@@ -84,8 +85,11 @@ def load(settings: Settings, run: Run) -> tuple[Scoring, dict[str, float]]:
         CheckpointError: The folder is no model, or of another network than the configuration names.
     """
     folder = _folder_of(settings.checkpoint_path or settings.resume or "")
+    content, what = read_content(folder, trust_code=True), ""  # imports nothing
+    if settings.strategy == AUTO and content["model_name"] == NO_NETWORK:
+        settings = replace(settings, strategy=PLANTED_SCORES)
     name, options = _network_of(settings)
-    content, what, lm_weight = read_content(folder, trust_code=True), "", options.get("lm_weight")  # imports nothing
+    lm_weight = options.get("lm_weight")
     trained = content["network_config"]
     if options and content["base"]:  # its weights are compared, wherever they lie
         options["lm_weight"] = trained["lm_weight"]

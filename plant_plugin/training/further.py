@@ -27,7 +27,7 @@ from torch import Tensor
 
 from plant_plugin.config import Config, load_config
 from plant_plugin.config.load import WITHOUT_INFLUENCE
-from plant_plugin.config.options import PLANTED_SCORES
+from plant_plugin.config.options import AUTO, PLANTED_SCORES
 from plant_plugin.config.sections import FIELDS, Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import (
@@ -50,9 +50,11 @@ from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.files import private_files, write_json, write_text
 from plant_plugin.model.folder import COMPLETE, read_content, read_labels
 from plant_plugin.model.manifest import MODEL, verify
+from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import trained_state
 from plant_plugin.prepare.marked.marked import Marked, write_sets
+from plant_plugin.relevance.names.open_labels import ARRAYS
 from plant_plugin.report.logs import logged_config
 from plant_plugin.report.record import FIRST_PASS, FURTHER, Further, read_further
 from plant_plugin.training.further_files import how_read, new_documents, plain, write_test_file
@@ -104,6 +106,7 @@ def further(
     unread = earlier["new"] + earlier["waiting"] if earlier is not None and few_are_new(earlier) else 0
     waiting = sum(row < unread for row in old_rows)
     keys |= {"strategy": "end_to_end", "stage2.epochs": EPOCHS}
+    keys |= {key: value for key, value in decided(before, folder).items() if value != "plant"}
     if before.strategy == PLANTED_SCORES:
         keys["strategy"] = PLANTED_SCORES
     if earlier is None:  # else the rate is low
@@ -128,6 +131,17 @@ def further(
         added = {"folder": str(folder), "new": len(new_rows), "waiting": waiting, "reads": reads}
         write_json(run_folder / FURTHER, added)
         return settled_in(run_folder, {**keys, **flags, **files})
+
+
+def decided(settings: Settings, folder: Path) -> Keys:
+    """Return the keys of a configuration that say ``auto``, with what they are in the folder of a trained model."""
+    keys: Keys = {}
+    if settings.strategy == AUTO:
+        without = read_content(folder, trust_code=True)["model_name"] == NO_NETWORK
+        keys["strategy"] = PLANTED_SCORES if without else "plant"
+    if settings.label_set == AUTO:
+        keys["label_set"] = "named" if (folder / ARRAYS).is_file() else "trained"
+    return keys
 
 
 def _keys_of(folder: Path, trust_code: bool, say: Say) -> Keys:

@@ -104,7 +104,9 @@ class Encoded:
         """Return how many labels of each document of a split are not in the label set, (N,)."""
         return labels_outside(self.split(name).labels, self.corpus.label_names)
 
-    def evaluator(self, metrics: Sequence[str], split: str, settings: Settings) -> Evaluator:
+    def evaluator(
+        self, metrics: Sequence[str], split: str, settings: Settings, *, keep_documents: bool = False
+    ) -> Evaluator:
         """Return an evaluator of a split for named metrics at the configured ``metric_threshold``."""
         probability = settings.metric_threshold
         return Evaluator(
@@ -115,6 +117,7 @@ class Encoded:
             thresholds={"0.5": float(np.log(probability) - np.log1p(-probability))},
             propensity=(settings.propensity_a, settings.propensity_b),
             outside=self.outside(split) if "MAP-gold" in metrics else None,
+            keep_documents=keep_documents,
         )
 
 

@@ -9,10 +9,10 @@ Shapes: K labels of training, U that only a name makes known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from plant_plugin.config.options import NO_NAMES
+from plant_plugin.config.options import AUTO, NO_NAMES
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import label_hash
 from plant_plugin.data.label_names import LabelName, label_name_rows
@@ -24,8 +24,6 @@ from plant_plugin.training.devices import is_first
 from plant_plugin.training.inputs import Encoded, Logits
 from plant_plugin.training.scoring import ScoreBatch, Scoring
 
-NAMED = "named"  # value of the key `label_set`
-
 
 def read_named(documents: Encoded, settings: Settings, run: Run) -> list[LabelName] | None:
     """Read the names that open the label set, in the first process; None where only trained labels are wanted.
@@ -36,20 +34,28 @@ def read_named(documents: Encoded, settings: Settings, run: Run) -> list[LabelNa
         ConfigError: No names are there.
         DataError: They cannot be read.
     """
-    if settings.label_set != NAMED or not is_first():
+    if settings.label_set == "trained" or not is_first():
         return None
     source = names_source(settings)
     if source in (None, NO_NAMES):
-        fix = "say planted_scores.names, or put label_names.tsv beside training_file"
-        raise ConfigError("there are no names to know labels by", where="label_set", fix=fix)
+        raise ConfigError(
+            "there are no names to know labels by",
+            where="label_set",
+            fix="say planted_scores.names, or put label_names.tsv beside training_file",
+        )
     return label_name_rows([source], documents.corpus.label_names, run.log)
 
 
-@dataclass(frozen=True)
+def is_tried(settings: Settings) -> bool:
+    """Tell whether names have to be better than none to stay."""
+    return settings.label_set == AUTO
+
+
+@dataclass(frozen=True, kw_only=True)
 class OpenScoring(Scoring):
     """A scoring of the labels of training and of those that only a name makes known."""
 
-    open_labels: OpenLabels = field(kw_only=True)
+    open_labels: OpenLabels
 
     @classmethod
     def of(cls, scoring: Scoring, open_labels: OpenLabels | None) -> Scoring:
@@ -64,14 +70,17 @@ class OpenScoring(Scoring):
     def summed(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
         """See :meth:`.Scoring.summed`; scores are sparse."""
         for scores, _, numbers in super().summed(split, batches):
-            texts = self.documents.texts(split, numbers)
-            yield self.open_labels.joined(scores, texts, self.planted), self.documents.labels[split][numbers], numbers
+            wide = self.open_labels.joined(scores, self.documents.texts(split, numbers), self.planted)
+            yield wide, self.documents.labels[split][numbers], numbers
 
 
 def widened(documents: Encoded, open_labels: OpenLabels) -> Encoded:
     """Return documents under the K + U labels, which end with those that only a name makes known."""
     corpus = documents.corpus.with_labels(open_labels.widened)
-    labels = {split.name: corpus.label_matrix(split) for split in corpus.splits[1:]}
-    hashes = {**documents.hashes, "labels": label_hash(corpus.label_names)}
-    named = len(open_labels.added)
-    return replace(documents, corpus=corpus, labels={**documents.labels, **labels}, hashes=hashes, named=named)
+    return replace(
+        documents,
+        corpus=corpus,
+        labels=documents.labels | {split.name: corpus.label_matrix(split) for split in corpus.splits[1:]},
+        hashes={**documents.hashes, "labels": label_hash(corpus.label_names)},
+        named=len(open_labels.added),
+    )

@@ -34,7 +34,7 @@ def with_open_labels(scoring: Scoring, rows: Sequence[LabelName] | None, phrases
     """Return a scoring of every label that has a name; without ``rows``, its names, the same scoring.
 
     The weights are those with the best MAP-gold on validation documents; without such documents those of a first
-    training, where there was one, or else the log odds of names stay as they are. All is written beside the model.
+    training, where there was one, or else the log odds of names stay as they are.
     """
     if rows is None:
         return scoring
@@ -42,9 +42,7 @@ def with_open_labels(scoring: Scoring, rows: Sequence[LabelName] | None, phrases
     open_labels = _fitted(scoring.documents, rows, phrases, run)
     weights = _weights(scoring, open_labels)
     run.log("names: " + ", ".join(f"{name} {value:.3g}" for name, value in weights.items()))
-    open_labels = open_labels.with_weights(weights)
-    open_labels.save(run.folder)
-    return OpenScoring.of(scoring, open_labels)
+    return OpenScoring.of(scoring, open_labels.with_weights(weights))
 
 
 def _fitted(documents: Encoded, rows: Sequence[LabelName], phrases: Phrases | None, run: Run) -> OpenLabels:

@@ -7,7 +7,7 @@ a document's shortlist is drawn at random, with which a step takes as long.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, move
 from plant_plugin.report.run import Run
@@ -24,13 +25,14 @@ from plant_plugin.training.build import build_network, plant_relevance
 from plant_plugin.training.devices import device_of
 from plant_plugin.training.guards import limited_memory
 from plant_plugin.training.inputs import Encoded, Inputs, Shortlists, Small, prepare
+from plant_plugin.training.resume import Stage
 from plant_plugin.training.rows import clip_norm
 from plant_plugin.training.stage import StageModule, precision_of
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
 
 NARROW = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
-STAGES = {"plant": (run_stage1, run_stage2), "end_to_end": (run_stage2,)}  # of each strategy, in order
+STAGES: dict[str, Sequence[Stage]] = {"end_to_end": (run_stage2,), PLANTED_SCORES: ()}  # of others: both
 
 Step = Callable[[dict[str, Tensor]], None]
 
@@ -77,7 +79,8 @@ def measure(settings: Settings) -> Pace:
             torch.manual_seed(settings.seed or 0)
             started = time.perf_counter()
             documents = prepare(settings, run)
-            stages = STAGES[settings.strategy]
+            epochs: dict[Stage, int | None] = {run_stage1: settings.stage1.epochs, run_stage2: settings.stage2.epochs}
+            stages = [stage for stage in STAGES.get(settings.strategy, (*epochs,)) if epochs[stage] != 0]
             network = build_network(documents, settings)
             relevance = plant_relevance(network, documents, settings, run, planted=run_stage1 in stages)
             inputs = Inputs(documents, relevance, shortlists=_draw_shortlists(documents, settings))
@@ -90,8 +93,7 @@ def measure(settings: Settings) -> Pace:
 
             run.measure_stage = measure_stage
             for train_network in stages:
-                if train_network is not run_stage2 or settings.stage2.epochs != 0:
-                    train_network(network, inputs, settings, run)
+                train_network(network, inputs, settings, run)
     return Pace(preparation, paces, trainings)
 
 

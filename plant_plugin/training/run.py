@@ -14,6 +14,7 @@ from pathlib import Path
 import lightning as L
 
 from plant_plugin.config import Config, registry
+from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.rules import is_ours
 from plant_plugin.config.values import Keys
 from plant_plugin.data.names_beside import names_for_model, names_source
@@ -31,9 +32,10 @@ from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED, own_folder
 from plant_plugin.training import resume
 from plant_plugin.training.build import build_network, load, plant_relevance, save
+from plant_plugin.training.cheapest import keep_names, keep_network
 from plant_plugin.training.devices import device_of, first_before_others, from_first, is_first, together
 from plant_plugin.training.frozen_states import frozen_states
-from plant_plugin.training.further import few_are_new, folder_before
+from plant_plugin.training.further import decided, few_are_new, folder_before
 from plant_plugin.training.guards import limited_memory
 from plant_plugin.training.inputs import Encoded, Inputs, mark_tokens, prepare, rows_read_again
 from plant_plugin.training.loggers import logger_of
@@ -90,6 +92,11 @@ def plant(config: Config, run: Run) -> Result:
     return _guarded(config, run, {"stage1": run_stage1, "stage2": run_stage2})
 
 
+def auto(config: Config, run: Run) -> Result:
+    """Train as ``plant`` does, and keep the network only where it makes the planted scores better."""
+    return plant(config, run)
+
+
 def end_to_end(config: Config, run: Run) -> Result:
     """Stage 2 only, on the same network (a configured prior included)."""
     return _guarded(config, run, {"stage2": run_stage2})
@@ -120,8 +127,9 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     for stage, train_network in stages.items():
         resume.do_stage(stage, train_network, network, inputs, config, run)
     validation = validation_logits(network, inputs, config, run)
-    scores = weigh(scores, inputs, validation, config, run)
-    scoring = with_open_labels(Scoring(network, inputs, scores, config, run, validation), names, phrases)
+    weighed = weigh(scores, inputs, validation, config, run)
+    scoring = keep_network(Scoring(network, inputs, weighed, config, run, validation), scores)
+    scoring = keep_names(with_open_labels(scoring, names, phrases), scoring)
     if thresholds is None:
         scoring, thresholds = tune_thresholds(scoring)
     if is_first():
@@ -203,8 +211,12 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
         L.seed_everything(config.seed or 0, workers=True, verbose=False)
         if config.eval:
             return test(*load(config, run))
-        if config.stage2.epochs == 0 or few_are_new(run.further):
-            stages = {name: stage for name, stage in stages.items() if name != "stage2"}
+        left_out = {name for name in stages if getattr(config, name).epochs == 0}
+        if few_are_new(run.further):
+            left_out.add("stage2")
+        if config.strategy == PLANTED_SCORES:  # as the first training found
+            left_out |= stages.keys()
+        stages = {name: stage for name, stage in stages.items() if name not in left_out}
         result = train(config, run, stages, thresholds)
         if is_first():
             resume.finish(run)
@@ -253,5 +265,5 @@ def _second_training(config: Config, folder: Path) -> tuple[Config, dict[str, fl
         weights: Keys = {**read_weights(folder)}
         write_chosen_weights(folder.parent, weights)
         scores = replace(scores, **{name: weights[name] for name in weights.keys() & vars(scores).keys()})
-    second = config.on_both(planted_scores=scores, shortlist=shortlist)
+    second = config.on_both(planted_scores=scores, shortlist=shortlist, **decided(config, folder))
     return second, read_labels(folder)[1], record.get("best_epochs", {})

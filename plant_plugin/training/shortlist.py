@@ -23,8 +23,8 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import from_first
-from plant_plugin.training.inputs import Encoded, Inputs, Logits, Shortlists
-from plant_plugin.training.weights import blocks, weigh
+from plant_plugin.training.inputs import Encoded, Inputs, Shortlists
+from plant_plugin.training.weights import weigh_alone
 
 ENOUGH = 0.01  # recall that ``auto`` gives away, of that of the largest size
 
@@ -38,13 +38,8 @@ def propose(
         return planted, Shortlists()
     with run.phase("shortlist"):
         options = replace(settings.planted_scores, weight=None)
-        without_network = replace(settings, strategy=PLANTED_SCORES, planted_scores=options)
-        nothing = list[Logits]()  # validation documents with logits of 0, as they are without a network
-        if "val" in documents.labels:
-            number, labels = documents.labels["val"].shape
-            places = (np.arange(number)[rows] for rows in blocks(number, labels))
-            nothing = [(np.broadcast_to(np.float32(0), (len(rows), labels)), rows) for rows in places]
-        planted = weigh(planted, Inputs(documents), nothing, without_network, run)
+        without_network = replace(settings, planted_scores=options)
+        planted, _ = weigh_alone(planted, Inputs(documents), without_network, run)
 
         def listed() -> Shortlists:
             assert planted is not None  # rules.py

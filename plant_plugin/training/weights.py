@@ -198,6 +198,26 @@ def weigh(
     return weighed
 
 
+def weigh_alone(
+    planted: PlantedScores | None, inputs: Inputs, settings: Settings, run: Run
+) -> tuple[PlantedScores | None, list[Logits]]:
+    """Weigh planted scores as they are without a network; the logits of validation documents are 0 then."""
+    settings = replace(settings, strategy=PLANTED_SCORES)
+    documents, nothing = inputs.documents, list[Logits]()
+    if "val" in documents.labels:
+        number, labels = documents.labels["val"].shape
+        places = (np.arange(number)[rows] for rows in blocks(number, labels))
+        nothing = [(np.broadcast_to(np.float32(0), (len(rows), labels)), rows) for rows in places]
+    return weigh(planted, inputs, nothing, settings, run), nothing
+
+
+def ranked_metric(labels: int, settings: Settings) -> str:
+    """Return ``val_metric``, or nDCG@5 where that is the loss or needs a threshold."""
+    watched = parse_metric(settings.val_metric)
+    ranks = watched.threshold is None and watched.family != "Loss"
+    return settings.val_metric if ranks else f"nDCG@{min(5, labels)}"
+
+
 class _Choice:
     """Choose the weights of planted scores on validation documents, step by step.
 
@@ -207,15 +227,12 @@ class _Choice:
     def __init__(
         self, planted: PlantedScores, fixed: Mapping[str, float | None], inputs: Inputs, settings: Settings
     ) -> None:
-        documents = inputs.documents
-        val = documents.corpus.val
-        watched, cutoff = parse_metric(settings.val_metric), min(5, documents.num_labels)
-        ranks = watched.threshold is None and watched.family != "Loss"
+        val, labels = inputs.documents.corpus.val, inputs.documents.num_labels
         self.planted, self.fixed, self.inputs, self.settings = planted, fixed, inputs, settings
         self.texts = None if val is None else val.texts
         self.evidence: Floats | None = None  # (N, L), what phrases and sentences add to each document
-        self.metric = settings.val_metric if ranks else f"nDCG@{cutoff}"  # decides
-        self.of_rare = f"PSP@{cutoff}"  # decides between equals
+        self.metric = ranked_metric(labels, settings)  # decides
+        self.of_rare = f"PSP@{min(5, labels)}"  # decides between equals
 
     @functools.cached_property
     def _features(self) -> sp.csr_array:

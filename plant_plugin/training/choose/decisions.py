@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from plant_plugin.config.options import EXACT_DOCUMENTS, MOST_EXACT
+from plant_plugin.config.options import AUTO, EXACT_DOCUMENTS, MOST_EXACT
 from plant_plugin.config.values import Keys
+from plant_plugin.evaluation.resampling import Comparison
+from plant_plugin.report.gain import spelled
 
 SHORTEST, LONGEST = 128, 2500  # words read of a document: the least that is worth an encoder, and MIMIC's
 STEP = 50  # lengths are multiples of it
 MANY = 20_000  # documents; from here on EURLEX57K's configurations are followed, not EURLEX-6K's
+REFITTED = 5000  # documents, up to which training is always done again with those of validation
 LEARNING_RATE = 0.003
 STEPS = 1500  # of stage 2, that EURLEX-6K's four epochs take
 FEWEST_EPOCHS, MOST_EPOCHS = 3, 12
@@ -34,7 +37,6 @@ SIZES = {"stage2.epochs", "val_size", "refit"} | OURS_ONLY | FOR_WORDS
 FEW_TRUE = 0.15  # share of all labels that a document has, below the one in five that this logit means
 LEAD = 40  # words
 WORD_LETTERS = 6  # see plant_yso.yml
-GAIN = 0.005  # of nDCG@5 on validation documents, above which an option is taken
 # Pairs of label and word that an epoch of a network may read on a processor: five times EURLEX-6K's, which take two
 # minutes. Beyond, planted scores propose labels, as for YSO.
 MOST_PAIRS = 30e9
@@ -65,9 +67,21 @@ class Facts:
     network: bool = False  # which is open: it is that of plant.yml
     gpu: bool = False
     free_memory: int = 8 * 1024**3  # bytes
-    lead_gain: float | None = None  # nDCG@5 on validation that `planted_scores.lead` adds; None: not tried
-    letters_gain: float | None = None  # the same of `planted_scores.word_letters`
-    mined_gain: float | None = None  # the same of `evidence.mine`
+    named: int = 0  # labels of which only a name is known, and which are to be tried
+    lead: Comparison | None = None  # what `planted_scores.lead` gains of nDCG@5 on validation; None: not tried
+    letters: Comparison | None = None  # the same of `planted_scores.word_letters`
+    mined: Comparison | None = None  # the same of `evidence.mine`
+    more: Comparison | None = None  # the same of training on as many documents more as validation has
+
+    @property
+    def marks(self) -> bool:
+        """Tell whether there are phrases, marked or mined."""
+        return bool(self.evidence) or pays(self.mined)
+
+
+def pays(gain: Comparison | None) -> bool:
+    """Tell whether an option was tried and found better: the interval of its gain lies above 0."""
+    return gain is not None and gain.low > 0
 
 
 @dataclass(frozen=True)
@@ -93,7 +107,8 @@ def decide(facts: Facts) -> list[Decision]:
         _network(laat),
         _length(length, length < wanted, facts),
         _batches(batch_size, laat, facts),
-        _strategy(proposed, one_stage),
+        _strategy(proposed, one_stage, facts),
+        _labels(facts),
         _evidence(facts),
         _stage1(proposed, one_stage, laat, facts),
         _stage2(facts.batch_size or batch_size, proposed, laat, facts),
@@ -127,13 +142,23 @@ def _batches(batch_size: int, laat: bool, facts: Facts) -> Decision:
     return Decision(keys, why)
 
 
-def _strategy(proposed: bool, one_stage: bool) -> Decision:
+def _strategy(proposed: bool, one_stage: bool, facts: Facts) -> Decision:
+    keys: Keys = {"strategy": AUTO if facts.scores else "plant"}
+    why = "attention learns to rank, then all is trained"
     if proposed:
+        keys["shortlist.size"] = SHORTLIST
         why = f"so many labels and words take hours on a processor; planted scores propose {SHORTLIST} a document"
-        return Decision({"strategy": "plant", "shortlist.size": SHORTLIST}, why)
     if one_stage:
-        return Decision({"strategy": "end_to_end"}, "beside planted scores and prior one stage is as good, and sooner")
-    return Decision({"strategy": "plant"}, "attention learns to rank, then all is trained")
+        keys["stage1.epochs"] = 0
+        why = "beside planted scores and prior one stage is as good, and sooner"
+    return Decision(keys, why + "; the network stays if it is better than planted scores alone" * facts.scores)
+
+
+def _labels(facts: Facts) -> Decision:
+    if not facts.named:
+        return Decision({}, "no names say more labels, or there are too many of them")
+    why = f"{facts.named:,} labels have only a name; they are listed too if that is better"
+    return Decision({"label_set": AUTO}, why)
 
 
 def _evidence(facts: Facts) -> Decision:
@@ -142,10 +167,10 @@ def _evidence(facts: Facts) -> Decision:
         if facts.val_evidence:
             keys["evidence.val_file"] = facts.val_evidence
         return Decision(keys, "it lies beside the documents: what coders marked is worth more than all else")
-    if facts.mined_gain is None:
-        return Decision({"evidence.mine": False}, "nobody marked words, and mined phrases are for few, short documents")
-    gained = f"{100 * facts.mined_gain:+.1f} points of nDCG@5 for a linear model on validation documents"
-    return Decision({"evidence.mine": facts.mined_gain > GAIN}, f"nobody marked words; mined phrases: {gained}")
+    if facts.mined is None:
+        return Decision({"evidence.mine": False}, "nobody marked words, and to mine phrases takes few words")
+    gained = f"{spelled(facts.mined)} points of nDCG@5 for a linear model on validation documents"
+    return Decision({"evidence.mine": pays(facts.mined)}, f"nobody marked words; mined phrases: {gained}")
 
 
 def _stage1(proposed: bool, one_stage: bool, laat: bool, facts: Facts) -> Decision:
@@ -162,7 +187,7 @@ def _stage2(batch_size: int, proposed: bool, laat: bool, facts: Facts) -> Decisi
     negatives = None if proposed or facts.labels <= HARD_NEGATIVES else HARD_NEGATIVES
     if proposed:
         epochs, why = 2, "all that is proposed is learned from"
-    elif facts.evidence or (facts.mined_gain or 0) > GAIN:  # phrases are sure from the first step on
+    elif facts.marks:  # phrases are sure from the first step on
         epochs, why = 3 if facts.evidence else 4, "phrases know most already"
     elif laat:
         epochs, why = LAAT_EPOCHS[1], "at a higher rate few are enough"
@@ -188,16 +213,16 @@ def _planted_scores(facts: Facts) -> Decision:
         why.append("labels are ICD codes, texts English")
     elif facts.names:
         why.append("names of labels lie beside the documents")
-    keys["planted_scores.lead"] = LEAD if (facts.lead_gain or 0) > GAIN else 0
-    if facts.lead_gain is None:
+    keys["planted_scores.lead"] = LEAD if pays(facts.lead) else 0
+    if facts.lead is None:
         known = "evidence says where to look" if facts.evidence else "not tried on so few documents"
         why.append(f"{known}, so no word counts by its place")
     else:
-        gained = f"{100 * facts.lead_gain:+.1f} points of nDCG@5"
+        gained = f"{spelled(facts.lead)} points of nDCG@5"
         why.append(f"first {LEAD} words counted more: {gained} for a linear model on validation documents")
-    if facts.letters_gain is not None:
-        keys["planted_scores.word_letters"] = WORD_LETTERS if facts.letters_gain > GAIN else None
-        why.append(f"the first {WORD_LETTERS} letters of words too: {100 * facts.letters_gain:+.1f}")
+    if facts.letters is not None:
+        keys["planted_scores.word_letters"] = WORD_LETTERS if pays(facts.letters) else None
+        why.append(f"the first {WORD_LETTERS} letters of words too: {spelled(facts.letters)}")
     if facts.documents >= MANY:
         keys["planted_scores.top"] = 10_000
     if facts.documents > EXACT_DOCUMENTS:
@@ -210,7 +235,7 @@ def _planted_scores(facts: Facts) -> Decision:
 
 def _validation(facts: Facts) -> Decision:
     keys: Keys = {}
-    again = facts.documents < MANY / 4
+    again = facts.documents < REFITTED or pays(facts.more)
     why = "its file chooses weights and thresholds"
     if not facts.has_validation:
         keys["val_size"] = 0.05 if facts.documents >= MANY else 0.1 if facts.documents >= 1000 else 0.2
@@ -221,4 +246,6 @@ def _validation(facts: Facts) -> Decision:
     keys["val_metric"] = "Micro-F1" if not k else "MAP" if facts.labels_per_document > MANY_LABELS else f"nDCG@{k}"
     keys["monitor_metrics"] = [*ranks, "Micro-F1", "Macro-F1"]
     why += ", then they are trained on too" if again else "; training again with them would take as long"
+    if facts.more is not None:
+        why += f": {spelled(facts.more)} points of nDCG@5 for a linear model"
     return Decision(keys, f"{why}; {facts.labels_per_document:.1f} labels a document")

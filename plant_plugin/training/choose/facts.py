@@ -9,35 +9,28 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 import scipy.sparse as sp
 
-from plant_plugin.config.options import NO_NAMES, EvidenceOptions, PlantedScoresOptions
+from plant_plugin.config.options import NO_NAMES, EvidenceOptions
 from plant_plugin.config.rules import is_plant_over_words
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
-from plant_plugin.data.documents import DEMO_PREFIX, Corpus, Split, load_corpus
+from plant_plugin.data.documents import DEMO_PREFIX, Corpus, load_corpus
 from plant_plugin.data.evidence import evidence_beside
-from plant_plugin.data.label_names import label_names
+from plant_plugin.data.label_names import label_name_rows, label_names
 from plant_plugin.data.names_beside import names_beside
 from plant_plugin.data.text import OPENERS, packed, plain_name
 from plant_plugin.data.words import NO_NUMBER, lengths_of
-from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.relevance.linear import LinearModel
-from plant_plugin.relevance.mined_phrases import MinedPhrases
-from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.report.machine import free_and_total_memory
-from plant_plugin.training.choose.decisions import LEAD, WORD_LETTERS, Facts
+from plant_plugin.training.choose.decisions import LEAD, MANY, REFITTED, WORD_LETTERS, Facts
+from plant_plugin.training.choose.trials import Trial
 from plant_plugin.training.devices import device_of
-from plant_plugin.training.inputs import Floats
-from plant_plugin.training.phrase_weights import LINEAR_WEIGHTS
-from plant_plugin.training.weights import blocks
 
 LONG = 0.99  # the share of documents that `Facts.long` covers
 LOOKED_AT = 500  # documents and labels by which language and kind of codes are known
@@ -51,10 +44,10 @@ COMMON = {
 ENGLISH = "en"
 ICD10 = re.compile(r"[A-Za-z]\d[0-9A-Za-z](\.[0-9A-Za-z]{1,4})?")
 MOST_LABELS = 0.8  # share of the labels that have to be codes
-MINED_FROM = 2500  # documents, up to which phrases are mined at all: every run of words is counted in memory
+MINED_FROM = 1_000_000  # words, up to which phrases are mined at all: every run of words is counted in memory
+MOST_NAMES = 200_000  # that are tried: more take hours, or the memory of many machines
+NAMES_MINUTES = 10.0  # of a budget, below which none are tried
 LEAST_VALIDATION = 20  # documents, for a trial to say anything
-
-TRIED, TRIED_ON = 4000, 1000  # training and validation documents of a trial at most
 
 
 def look(config: Settings, user_keys: set[str], *, network: bool) -> Facts:
@@ -72,6 +65,7 @@ def look(config: Settings, user_keys: set[str], *, network: bool) -> Facts:
     language = language_of(texts)
     scores_wanted = is_plant_over_words(config) and config.planted_scores.model != "none"
     evidence = (config.evidence.training_file or _evidence_of(config.training_file)) if scores_wanted else None
+    names, in_haste = _names(config, corpus, language), config.minutes is not None and config.minutes < NAMES_MINUTES
     truth = sp.vstack([corpus.label_matrix(split) for split in splits])  # with label_file of its labels only
     facts = Facts(
         documents=len(texts),
@@ -83,7 +77,8 @@ def look(config: Settings, user_keys: set[str], *, network: bool) -> Facts:
         repeated=len(texts) - len(set(texts)),
         evidence=evidence,
         val_evidence=(config.evidence.val_file or _evidence_of(config.val_file)) if evidence else None,
-        names=_names(config, corpus, language),
+        names=names,
+        named=0 if in_haste else _named(names, corpus, len(texts)),
         has_validation=config.val_file is not None,
         scores=scores_wanted,
         batch_size=config.batch_size if "batch_size" in user_keys else None,
@@ -97,9 +92,10 @@ def look(config: Settings, user_keys: set[str], *, network: bool) -> Facts:
     trial, letters = Trial(corpus, corpus.val, options), replace(options, word_letters=WORD_LETTERS)
     return replace(
         facts,
-        lead_gain=None if "planted_scores.lead" in user_keys else trial.gain(replace(options, lead=LEAD)),
-        letters_gain=None if "planted_scores.word_letters" in user_keys else trial.gain(letters),
-        mined_gain=None if "evidence.mine" in user_keys or len(texts) > MINED_FROM else trial.mined(),
+        lead=None if "planted_scores.lead" in user_keys else trial.gain(replace(options, lead=LEAD)),
+        letters=None if "planted_scores.word_letters" in user_keys else trial.gain(letters),
+        mined=None if "evidence.mine" in user_keys or sum(lengths) > MINED_FROM else trial.mined(),
+        more=None if not REFITTED <= len(texts) < MANY else trial.more(),
     )
 
 
@@ -152,53 +148,10 @@ def _names(config: Settings, corpus: Corpus, language: str) -> str | None:
     return "icd10" if sum(known(label) is not None for label in labels) >= MOST_LABELS * len(labels) else None
 
 
-class Trial:
-    """Some training and validation documents, drawn at random where there are many."""
-
-    def __init__(self, corpus: Corpus, val: Split, options: PlantedScoresOptions) -> None:
-        self.texts, self.labels = _drawn(corpus, corpus.train, TRIED)
-        self.val_texts, self.truth = _drawn(corpus, val, TRIED_ON)
-        self.options = options
-
-    def gain(self, options: PlantedScoresOptions) -> float:
-        """Return the nDCG@5 that the linear model gains by other options."""
-        models = self._fitted(options), self._plain
-        other, plain = self._ndcg(lambda texts: [model.scores_of(model.features(texts)) for model in models])
-        return other - plain
-
-    def mined(self) -> float:
-        """Return the nDCG@5 that mined phrases add to the linear model with the best of its weights."""
-        linear, phrases = self._plain, MinedPhrases.fit(self.texts, self.labels)
-
-        def scored(texts: Sequence[str]) -> list[Floats]:
-            plain, mined = linear.scores_of(linear.features(texts)), phrases.scores(texts)
-            return [plain, *(weight * plain + mined for weight in LINEAR_WEIGHTS)]
-
-        plain, *both = self._ndcg(scored)
-        return max(both) - plain
-
-    @cached_property
-    def _plain(self) -> LinearModel:
-        return self._fitted(self.options)
-
-    def _fitted(self, options: PlantedScoresOptions) -> LinearModel:
-        return LinearModel.fit(self.texts, self.labels, RidgeOptions.of(options))
-
-    def _ndcg(self, scored: Callable[[Sequence[str]], list[Floats]]) -> list[float]:
-        """Return the nDCG@5 of each kind of scores (B, L) of the validation texts, a few texts at a time."""
-        labels, evaluators = self.truth.shape[1], list[Evaluator]()
-        name = f"nDCG@{min(5, labels)}"
-        for rows in blocks(*self.truth.shape):
-            kinds = scored(self.val_texts[rows])
-            evaluators = evaluators or [Evaluator(labels, metrics=[name]) for _ in kinds]
-            for scores, evaluator in zip(kinds, evaluators, strict=True):
-                evaluator.update(scores, self.truth[rows])
-        return [float(evaluator.compute()[name]) for evaluator in evaluators]
-
-
-def _drawn(corpus: Corpus, split: Split, most: int) -> tuple[list[str], sp.csr_array]:
-    """Draw texts and labels of at most so many documents of a split."""
-    rows = np.arange(len(split))
-    if len(split) > most:
-        rows = np.sort(np.random.default_rng(0).choice(len(split), most, replace=False))
-    return [split.texts[row] for row in rows], corpus.label_matrix(split)[rows]
+def _named(names: str | None, corpus: Corpus, documents: int) -> int:
+    """Count the labels of which only a name is known, unless there are too many of them or of documents to try."""
+    if names is None or documents > MANY:
+        return 0
+    rows = label_name_rows([names], corpus.label_names)
+    named = len({row.label for row in rows}.difference(corpus.label_names))
+    return named if len(rows) <= MOST_NAMES else 0

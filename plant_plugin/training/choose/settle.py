@@ -150,7 +150,7 @@ def fit_into(minutes: float, config: Settings, facts: Facts, started: float) -> 
     left = MINUTE * minutes - (time.perf_counter() - started)
     room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
     epochs = [config.epochs if stage.epochs is None else stage.epochs for stage in (config.stage1, config.stage2)]
-    ranked, wanted = epochs[0] if config.strategy == "plant" else 0, max(1, epochs[1])
+    ranked, wanted = 0 if config.strategy == "end_to_end" else epochs[0], max(1, epochs[1])
     length, words = config.max_seq_length or facts.long, max(1, facts.words)  # 0: most documents hold only numbers
     for shorter in (length, *(short for short in SHORTENED if short < length)):
         share = min(1.0, min(shorter, words) / min(length, words))  # a step takes as long as its words
@@ -158,8 +158,7 @@ def fit_into(minutes: float, config: Settings, facts: Facts, started: float) -> 
         for epochs1 in range(ranked, -1, -1):
             epochs2 = min(wanted, int((room - epochs1 * first) / second))
             if epochs2 >= min(wanted, max(1, epochs1)):  # a shortened second stage is no shorter than the first
-                keys: Keys = {"strategy": "plant", "stage1.epochs": epochs1} if epochs1 else {"strategy": "end_to_end"}
-                keys |= {"max_seq_length": shorter, "stage2.epochs": epochs2}
+                keys: Keys = {"stage1.epochs": epochs1, "max_seq_length": shorter, "stage2.epochs": epochs2}
                 why = f"an epoch takes {first:.0f} and {second:.0f} seconds"
                 return Decision(keys, f"{why}; {left / MINUTE:.1f} of {minutes:g} minutes are left")
     return Decision({"strategy": PLANTED_SCORES}, f"an epoch of the network does not fit into {minutes:g} minutes")

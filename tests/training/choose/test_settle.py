@@ -222,7 +222,7 @@ def test_what_cannot_be_chosen_is_refused(changes: dict[str, Any], key: str) -> 
     assert key in {str(problem.where).split(":")[0].split(" ")[0] for problem in caught.value.problems}
 
 
-@pytest.mark.parametrize(("seconds", "strategy"), [(1e-6, "plant"), (1.25, "end_to_end"), (1e6, "planted_scores")])
+@pytest.mark.parametrize(("seconds", "strategy"), [(1e-6, "auto"), (1.25, "auto"), (1e6, "planted_scores")])
 def test_minutes_decide_how_much_is_trained(
     mine: Make, monkeypatch: pytest.MonkeyPatch, seconds: float, strategy: str, taking: Taking
 ) -> None:
@@ -230,7 +230,8 @@ def test_minutes_decide_how_much_is_trained(
     config = settle(mine(minutes=1, stage1__epochs="leave"))
     assert config.strategy == strategy
     assert config.minutes is None
-    if strategy == "end_to_end":  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 10
+    assert (config.stage1.epochs == 0) == (seconds == 1.25)
+    if seconds == 1.25:  # 30 s for epochs, of two trainings: 15 s, and an epoch takes 10
         assert config.stage2.epochs == 1
 
 
@@ -239,7 +240,7 @@ def test_minutes_leave_both_stages_where_epochs_are_given(
 ) -> None:
     monkeypatch.setattr(module, "measure", taking(8 * 1e-6))
     config = settle(mine(minutes=1, epochs=3))
-    assert (config.strategy, config.epochs, config.stage1.epochs, config.stage2.epochs) == ("plant", 3, None, None)
+    assert (config.strategy, config.epochs, config.stage1.epochs, config.stage2.epochs) == ("auto", 3, None, None)
 
 
 def test_what_deciding_took_is_gone_from_the_minutes(
@@ -248,7 +249,7 @@ def test_what_deciding_took_is_gone_from_the_minutes(
     config, facts = settle(mine()), look(mine(), set(), network=False)
     monkeypatch.setattr(module, "measure", taking(8 * 0.1))
     now = time.perf_counter()
-    assert fit_into(1, config, facts, now).keys["strategy"] == "plant"
+    assert fit_into(1, config, facts, now).keys["stage1.epochs"]
     assert fit_into(1, config, facts, now - 61).keys["strategy"] == "planted_scores"
 
 
@@ -257,4 +258,4 @@ def test_minutes_are_shared_out_where_most_documents_hold_numbers_alone(
 ) -> None:
     monkeypatch.setattr(module, "measure", taking(8 * 0.1))
     facts = replace(look(mine(), set(), network=False), words=0)
-    assert fit_into(1, settle(mine()), facts, time.perf_counter()).keys["strategy"] == "plant"
+    assert fit_into(1, settle(mine()), facts, time.perf_counter()).keys["stage1.epochs"]
