@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import numpy.typing as npt
+from by_frequency import BINS, RANK, WRONG, near_misses, recall_by_frequency
 from pictures import Line, frequency_picture, learning_curves, line_picture, violin_picture
 
 from plant_plugin.evaluation.per_document import PerDocument
@@ -324,6 +325,7 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any], publis
         f"{WHERE[bool(definition.get('on_validation'))]}, percent; whole run in minutes.", "",
         *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
         *sources(published),
+        *(frequency_lines(systems) if definition.get("by_frequency") else []),
         *processors(systems),
         *rising(systems),
         *gone(systems, definition),
@@ -333,6 +335,26 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any], publis
         lines += gain_lines(found)
     lines += picture_lines(name, definition)
     return "\n".join(lines)
+
+
+def frequency_lines(systems: list[System]) -> list[str]:
+    """What is found of labels of few and of many training documents, and how near wrong ones are."""
+    rows = []
+    for system in (system for system in systems if system.documents):
+        recalls = [recall_by_frequency(documents) for documents in system.documents]
+        misses = [near_misses(documents) for documents in system.documents]
+        found = [[recall[name][0] for recall in recalls if name in recall] for name in BINS]
+        mentions = ", ".join(str(recalls[0].get(name, (0, 0))[1]) for name in BINS)
+        rows.append(
+            [system.name, *map(cell, [*found, *(list(shares) for shares in zip(*misses, strict=True))]), mentions]
+        )
+    heading = ["variant", *(f"R@{RANK}, {name}" for name in BINS), f"wrong of {WRONG}", "of these near", "mentions"]
+    text = (
+        f"Recall of true labels among the best {RANK}, by how many training documents they have. Of the best {WRONG} "
+        "labels the share that is wrong, and of these the share in the category (three characters) of a true one. "
+        "Mentions: true labels of each kind, of the first seed; a variant that cannot say a label has none of it."
+    )
+    return [text, "", *markdown_rows(heading, rows), ""] if rows else []
 
 
 def picture_lines(name: str, definition: Mapping[str, Any]) -> list[str]:
