@@ -202,6 +202,7 @@ class LinearBaseline:
             outside=self.outside,
             hashes=hashes,
             counts=counts,
+            log_odds=self._is_tree,
         )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plant_plugin.errors import ConfigError, suggestion
+from plant_plugin.model.log_odds import in_log_odds
 from plant_plugin.model.named_evidence import terms_of_names
 from plant_plugin.model.passages import Passage, passages
 from plant_plugin.model.trained import Floats, Places, ReadyModel, ScoredLabel
@@ -108,7 +109,8 @@ def explain(
     evidence = []
     strengths, added = label_strengths(encoded, words, columns, (*EXPLAINED, *PARTS)), _planted(encoded, columns)
     listed = predictor.shortlist([text])
-    for column, (measures, bias, elsewhere), (planted, terms) in zip(columns, strengths, added, strict=True):
+    parts = in_log_odds(predictor.planted_scores, logits, columns, strengths, added)
+    for column, (measures, bias, elsewhere), (planted, terms) in parts:
         scored = predictor.scored_label(column, float(logits[column]))
         if (
             listed is not None and column not in listed[0] and scored.seen

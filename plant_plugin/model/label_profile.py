@@ -35,8 +35,8 @@ class LabelProfile:
     # Tokens that the learned attention scores highest when each is a whole document, with the score (queries · keys,
     # without the planted prior). Over a language model only tokens with relevance are tried. Empty without a network.
     attended: list[tuple[str, float]]
-    # Terms whose weights in the planted scores are highest, with the logits that the term as a whole document would
-    # add; None without planted scores.
+    # Terms whose weights in the planted scores are highest, with what the term as a whole document would add to the
+    # sum that becomes the logit; None without planted scores.
     terms: list[tuple[str, float]] | None
     # Labels whose attention queries, less the mean query, point the same way: label, name, cosine.
     nearest: list[tuple[str, str | None, float]]

@@ -20,7 +20,7 @@ from scipy.special import expit
 from plant_plugin.data.batches import Places
 from plant_plugin.evaluation.plausibility import marked_words
 from plant_plugin.relevance.mutual_information import Floats
-from plant_plugin.relevance.names.open_labels import OpenLabels, Proposed, all_scored
+from plant_plugin.relevance.names.open_labels import OpenLabels, Proposed
 from plant_plugin.relevance.planted_scores import PlantedScores
 
 Strengths = tuple[dict[str, Floats], float, float]  # measures of words, bias and elsewhere
@@ -78,11 +78,11 @@ class ReadsNames:
         return 0.0 if self.planted_scores is None else self.planted_scores.offset
 
     def with_named(self, logits: Floats, texts: Sequence[str]) -> Floats:
-        """Return the logits (B, K) of texts with those of labels that names make known, (B, K + U)."""
+        """Return sums (B, K) of texts with those of labels that names make known, (B, K + U); -inf: not scored."""
         names = self.open_labels
         if names is None:
             return logits
-        return all_scored(names.wide(logits, [names.propose(text) for text in texts], self.offset))
+        return names.wide(logits, [names.propose(text) for text in texts], self.offset)
 
     def scored_label(self, column: int, logit: float) -> ScoredLabel:
         """Return a label with its logit, probability and name."""

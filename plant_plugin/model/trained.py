@@ -45,7 +45,7 @@ from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.mutual_information import Floats, Relevance, Small
-from plant_plugin.relevance.names.open_labels import OpenLabels, read_open
+from plant_plugin.relevance.names.open_labels import OpenLabels, all_scored, read_open
 from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.record import FIRST_PASS
@@ -300,7 +300,10 @@ class ReadyModel(ReadsNames, TrainedModel):
             read = [texts[document] for document in documents]
             if planted and planted.weight:
                 planted.add_scores(logits, planted.scores(read))
-            yield None, self.with_named(logits, read), documents, lengths
+            sums = self.with_named(logits, read)
+            if planted:
+                planted.make_log_odds(sums)
+            yield None, all_scored(sums) if self.open_labels else sums, documents, lengths
 
     def listed(self, planted: PlantedScores, texts: Sequence[str], size: int) -> ScoredBatches:
         """Yield scores of only the shortlist, as :meth:`scored`.
@@ -312,7 +315,7 @@ class ReadyModel(ReadsNames, TrainedModel):
         batches = self.batches(texts, self.batch_size, labels)
         for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network.listed_logits(batch)):
             if planted.weight:
-                planted.add_scores(logits, scores[documents])
+                planted.add_last(logits, scores[documents])
             yield labels[documents], logits, documents, lengths
 
     def by_batch(

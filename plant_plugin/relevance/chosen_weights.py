@@ -15,19 +15,18 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from plant_plugin.evaluation.arrays import ArrayFile
+from plant_plugin.relevance.log_odds import SUM_ITSELF, LogOdds
 from plant_plugin.relevance.mutual_information import Floats
 
-BEFORE = {"bend": 0.0}  # what a model's folder says that was written before there was such a weight
+BEFORE = {"bend": 0.0, **SUM_ITSELF}  # what a model's folder says that was written before there was such a weight
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ChosenWeights:
+class ChosenWeights(LogOdds):
     """The weights, as they are before any is chosen."""
 
     adjustment: float = 0.0  # τ, what a unit of rarity adds to the linear score
-    weight: float = 0.0  # γ, logits per unit of the sum
     name_weight: float = 0.0  # ν, with which names are in the linear weights
-    offset: float = 0.0  # taken off every logit, so that the tuned threshold for micro-F1 is the probability 0.5
     linear_weight: float = 1.0  # λ
     sentence_weight: float = 0.0  # σ
     bend: float = 0.5  # b of the sum of phrases
@@ -49,14 +48,6 @@ class ChosenWeights:
         total = shares.sum()
         scaled: list[float] = (shares * (self.bent(total) / total) if total else shares).tolist()
         return scaled
-
-    def add_scores(self, logits: Floats, scores: Floats) -> None:
-        """Add γ times the scores of B texts to the network's logits of the same labels, less the offset; in place.
-
-        One after the other: near the threshold that became the offset the difference is then exact.
-        """
-        logits += np.float32(self.weight) * scores
-        logits -= np.float32(self.offset)
 
 
 CHOSEN = tuple(field.name for field in fields(ChosenWeights))

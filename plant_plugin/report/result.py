@@ -23,6 +23,7 @@ from typing_extensions import TypedDict
 from plant_plugin.config.sections import Data, Settings
 from plant_plugin.data.xmc_sparse import read_filter
 from plant_plugin.errors import DataError
+from plant_plugin.evaluation.calibration import Calibrated, Calibration
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.store import Matrix
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PER_DOCUMENT = "per_document.npz"  # beside result.json: what the tests of `plant compare` need
-LEFT_OUT = ("changed", "truncated", "planted_scores", "refit", "compared")  # of a result, where they are empty
+# Of a result, where they are empty.
+LEFT_OUT = ("changed", "truncated", "planted_scores", "calibration", "refit", "compared")
 PATHS = ("_file", "_dir", "_path", "resume", "registry")  # endings of keys that name files
 # What can change a number. Read from package metadata: nothing is imported for it.
 PACKAGES = (
@@ -77,6 +79,7 @@ class Result(TypedDict, total=False):
     thresholds: dict[str, float]  # in score space (logit), tuned on validation but for ``0.5``
     truncated: dict[str, float]  # share of each split's documents that were not read to their end
     planted_scores: dict[str, float]  # what was chosen for them, by the name of the option
+    calibration: Calibrated  # of the probabilities on test; without it where pairs are filtered
     refit: Refit
     compared: dict[str, Gains]  # what each part that `auto` decided over gains on validation documents
     time_s: dict[str, float]  # wall seconds of each phase, and their ``total``
@@ -112,6 +115,7 @@ class Scored:
     truncated: dict[str, float] = field(default_factory=dict)
     planted_scores: dict[str, float] = field(default_factory=dict)
     strategy: str = "libmultilabel"  # trained as LibMultiLabel trains
+    log_odds: bool = True  # what its scores are meant as
 
 
 def without_paths(keys: Mapping[str, object]) -> dict[str, object]:
@@ -210,7 +214,8 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
             spill_folder=run.folder,
             keep_documents=True,
         )
-        for batch in scored.test():
+        calibration = Calibration()
+        for batch in calibration.reading(scored.test()):
             evaluator.update(*batch)
         metrics = evaluator.compute()
     content: dict[str, object] = {
@@ -225,6 +230,7 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
         "thresholds": thresholds,
         "truncated": scored.truncated,
         "planted_scores": scored.planted_scores,
+        "calibration": calibration.compute() if scored.log_odds and removed is None else {},
         "compared": compared_in(run.folder),
         **run.totals(),
         "device": scored.device,

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation import names
+from plant_plugin.report.footer import footer
 from plant_plugin.report.result import Result
 
 Cells = dict[tuple[str, str], float | None]  # by row and column
@@ -51,7 +52,7 @@ def print_results(result: Result, *, console: Console | None = None) -> None:
     parts += _table(by_bin, "training documents", binned, {})
     if rest:
         parts.append(_rest(rest, counts))
-    parts.append(Text(_footer(result), style="dim"))
+    parts.append(Text(footer(result), style="dim"))
     (console or Console()).print(Group(*parts), markup=False)  # a metric may be called anything
 
 
@@ -113,18 +114,3 @@ def _parsed(name: str) -> names.Metric | None:
         return names.parse_metric(name)
     except ConfigError:
         return None
-
-
-def _footer(result: Result) -> str:
-    seconds = ", ".join(f"{phase} {value:.1f} s" for phase, value in result.get("time_s", {}).items())
-    memory = result.get("peak_memory_mb")
-    memory = memory.get("total") if isinstance(memory, Mapping) else memory
-    on_gpu = result.get("gpu_memory_mb", {}).get("total")
-    parts = [
-        f"time: {seconds}" if seconds else "",
-        f"peak memory: {memory:,.0f} MB" if memory else "",
-        f"device: {result['device']}" if result.get("device") else "",
-        f"memory there: {on_gpu:,.0f} MB" if on_gpu else "",
-        f"P@k and propensity-scored metrics: {result['backend']}" if result.get("backend") else "",
-    ]
-    return " · ".join(part for part in parts if part)

@@ -20,6 +20,7 @@ from plant_plugin.relevance.phrases import Phrases
 from plant_plugin.report.record import FIRST_PASS
 from plant_plugin.report.run import Run
 from plant_plugin.training.inputs import Encoded, Floats
+from plant_plugin.training.log_odds import log_odds_of
 from plant_plugin.training.open_labels import OpenScoring, widened
 from plant_plugin.training.scoring import Scoring
 
@@ -27,7 +28,6 @@ MOST = 1000  # validation documents that are read
 KEPT = 300  # labels of training that rank above all others of a document there
 # Tried w, in units of log odds, and a and b on the scale on which the logits of known labels are log odds.
 KNOWN, SLOPES, SHIFTS = (0.0, 0.1, 0.2, 0.3, 0.5), (0.4, 0.6, 0.8, 1.0), (-1.5, -0.75, 0.0, 0.75, 1.5)
-REGULARISATION = 1000.0  # of the logistic regression: nearly none
 
 
 def with_open_labels(scoring: Scoring, rows: Sequence[LabelName] | None, phrases: Phrases | None) -> Scoring:
@@ -109,17 +109,3 @@ class _Entries:
         matrix = sp.csr_matrix((scores, self.columns, self.offsets), shape=self.truth.shape)
         precisions = average_precisions(matrix, self.truth)
         return float(np.nanmean(with_unranked(precisions, np.diff(self.truth.indptr), self.wanted)))
-
-
-def log_odds_of(scores: Floats, truth: npt.NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the slope and the constant that make scores (E,) log odds of being true, by logistic regression.
-
-    Source: Platt 1999, "Probabilistic outputs for support vector machines".
-    """
-    if not truth.std():
-        return 1.0, 0.0
-    from sklearn.linear_model import LogisticRegression  # slow to import
-
-    spread = float(scores.std()) or 1.0
-    model = LogisticRegression(C=REGULARISATION).fit(scores[:, None] / spread, truth)
-    return max(model.coef_.item(), 1e-3) / spread, model.intercept_.item()

@@ -42,10 +42,11 @@ from plant_plugin.training.loggers import logger_of
 from plant_plugin.training.open_labels import read_named
 from plant_plugin.training.open_weights import with_open_labels
 from plant_plugin.training.phrase_weights import write_chosen_weights
-from plant_plugin.training.scoring import Scoring, network_logits, tune_thresholds, validation_logits
+from plant_plugin.training.scoring import Scoring, network_logits, validation_logits
 from plant_plugin.training.shortlist import propose
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
+from plant_plugin.training.thresholds import tune_thresholds
 from plant_plugin.training.weights import fit_phrases, fit_scores, weigh
 
 Stages = dict[str, resume.Stage]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -25,9 +25,9 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.metric_log import Place
 from plant_plugin.report.record import skipped_steps
-from plant_plugin.report.result import Scored, device_name, note_thresholds, tune_on_validation, write_predictions
+from plant_plugin.report.result import Scored, device_name, write_predictions
 from plant_plugin.report.run import Run
-from plant_plugin.training.devices import at_first, count, device_of, is_first, rank
+from plant_plugin.training.devices import at_first, count, device_of, rank
 from plant_plugin.training.inputs import Encoded, Floats, Inputs, Logits, Places
 from plant_plugin.training.stage import taken
 
@@ -124,7 +124,14 @@ class Scoring:
             yield inputs.placed(split, documents, summed), inputs.documents.labels[split][documents], documents
 
     def _validated(self) -> Iterator[tuple[Floats | sparse.csr_array, sparse.csr_array]]:
-        return ((logits, truth) for logits, truth, _ in self.summed("val", self.validation))
+        return ((logits, truth) for logits, truth, _ in self._log_odds("val", self.validation))
+
+    def _log_odds(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
+        """Yield what :meth:`summed` yields, as log odds."""
+        for sums, truth, numbers in self.summed(split, batches):
+            if self.planted is not None:
+                self.planted.make_log_odds(sums.data if isinstance(sums, sparse.csr_array) else sums)
+            yield sums, truth, numbers
 
     def _tested(self) -> Iterator[ScoreBatch]:
         """Yield the test split's scores; write ``predictions.txt`` and the monitored metrics of ``logs.json``."""
@@ -133,7 +140,7 @@ class Scoring:
         monitored = documents.evaluator(names, "test", settings)
         best: dict[int, tuple[Places, Floats]] = {}
         logits = network_logits(self.network, self.inputs, "test", settings)
-        for scores, truth, numbers in self.summed("test", logits):
+        for scores, truth, numbers in self._log_odds("test", logits):
             monitored.update(scores, truth, numbers)
             if most:
                 best.update(zip(numbers.tolist(), best_scored(scores, most), strict=True))
@@ -145,19 +152,3 @@ class Scoring:
             labels = documents.corpus.label_names  # batches go by length; the file follows the documents' order
             rows = (([labels[label] for label in best[row][0]], best[row][1]) for row in sorted(best))
             write_predictions(settings.predict_out_path or str(self.run.folder / "predictions.txt"), rows)
-
-
-def tune_thresholds(scoring: Scoring) -> tuple[Scoring, dict[str, float]]:
-    """Tune thresholds on validation documents, and make that of micro-F1 the probability 0.5.
-
-    Linear scores shift all logits by what has no meaning. So that threshold becomes the offset of the planted scores
-    and is taken off every logit and off the thresholds that were tuned before that.
-    """
-    if not is_first():
-        return scoring, {}
-    planted, scored, run = scoring.planted, scoring.scored(), scoring.run
-    tuned = tune_on_validation(run, scored)
-    if tuned and planted and planted.weight:
-        scoring = replace(scoring, planted=replace(planted, offset=tuned.thresholds["micro"]))
-        tuned = tuned.centred()
-    return scoring, note_thresholds(run, scored, tuned)

@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import yaml
 from click.testing import CliRunner
 from exporting import export
 
@@ -58,27 +57,3 @@ def test_nothing_torn_is_handed_on(trained: Path, tmp_path: Path) -> None:
     (folder / "labels.txt").write_text("L1\n", encoding="utf-8")
     assert export(folder, tmp_path / "out").exit_code == 2
     assert not (tmp_path / "out").exists()
-
-
-def test_the_card_says_what_it_reached(exported: Path, trained: Path) -> None:
-    card = (exported / "README.md").read_text(encoding="utf-8")
-    _, head, body = card.split("---\n", 2)
-    assert yaml.safe_load(head) == {
-        "library_name": "plant-plugin", "pipeline_tag": "text-classification",
-        "tags": ["multi-label-classification", "plant"], "language": ["en"],
-    }  # fmt: skip
-    metrics = yaml.safe_load((trained / "result.json").read_text())["metrics"]
-    assert f"| P@1 | {100 * metrics['P@1']:.2f} |" in body
-    for heading in ("## Intended use", "## Data and metrics", "## Limits"):
-        assert heading in body
-    assert str(trained.parent) not in card
-    assert "sign3x" not in card
-
-
-def test_a_run_that_was_not_tested_has_a_card_that_says_so(trained: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(trained, tmp_path / "run")
-    (folder / "result.json").unlink()
-    assert export(folder, tmp_path / "out").exit_code == 0
-    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "has not been tested" in card
-    assert "Languages of the texts: not stated" in card

@@ -43,7 +43,7 @@ def write(folder: Path, weights: dict[str, float]) -> ArrayFile:
 
 
 def test_a_folder_that_is_older_than_a_weight_is_read_as_it_was(tmp_path: Path) -> None:
-    weights = {name: 0.25 for name in CHOSEN}
+    weights = {**dict.fromkeys(CHOSEN, 0.25), "bend": 0.0}
     assert read_chosen(write(tmp_path, weights)) == weights
     older = {name: value for name, value in weights.items() if name not in BEFORE}
     assert read_chosen(write(tmp_path, older)) == {**older, **BEFORE}

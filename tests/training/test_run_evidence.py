@@ -113,7 +113,8 @@ def test_explanations_sum_to_the_logit(trained: tuple[Config, dict[str, Any]]) -
     planted, text = predictor.planted_scores, texts_of(config)[0]
     assert planted is not None
     assert planted.weight > 0
-    planted = predictor.planted_scores = replace(planted, sentence_weight=1.5)  # whatever was chosen
+    planted = replace(planted, sentence_weight=1.5, slope_below=1.0, slope_above=1.0)  # whatever was chosen
+    predictor.planted_scores = planted
     logits = predictor.logits([text])[0]
     for evidence in predictor.explain(text, predictor.labels).labels:
         column = predictor.column_of[evidence.scored.label]
@@ -269,7 +270,8 @@ def test_planted_scores_alone_are_the_sum_of_their_parts(made_marked: Made) -> N
     planted = predictor.planted_scores
     assert planted is not None
     assert planted.phrases is not None
-    expected = np.float32(planted.weight) * planted.scores(texts) - np.float32(planted.offset)
+    expected = np.zeros((len(texts), len(predictor.labels)), np.float32)
+    planted.add_last(expected, planted.scores(texts))
     np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-4)
 
 

@@ -23,6 +23,12 @@ Made = Callable[..., Config]
 SCORES = {"strategy": "planted_scores", "planted_scores__model": "ridge"}
 
 
+def log_odds(planted: PlantedScores, scores: np.ndarray) -> np.ndarray:
+    """The logits that planted scores are without a network."""
+    sums = np.float32(WITHOUT_NETWORK) * scores - np.float32(planted.offset)
+    return np.where(sums > 0, planted.slope_above, planted.slope_below) * sums
+
+
 def texts_of(config: Config) -> list[str]:
     return [line.split("\t")[1] for line in Path(config.test_file).read_text(encoding="utf-8").splitlines()]
 
@@ -39,7 +45,7 @@ def test_its_logits_are_the_linear_scores(made: Made) -> None:
     predictor, texts = Predictor.load(folder, device="cpu"), texts_of(config)
     linear = predictor.planted_scores
     assert linear is not None
-    expected = np.float32(WITHOUT_NETWORK) * linear.scores(texts) - np.float32(linear.offset)
+    expected = log_odds(linear, linear.scores(texts))
     np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-5)
 
     again = run(made(**SCORES, eval=True, checkpoint_path=str(folder), result_dir=str(folder.parent / "again")))
@@ -96,6 +102,8 @@ def test_validation_documents_are_not_needed(made: Made) -> None:
         "linear_weight": 1,
         "sentence_weight": 0,
         "bend": 0.5,
+        "slope_below": 1,
+        "slope_above": 1,
     }
     assert result["planted_scores"] == chosen
 
@@ -124,7 +132,7 @@ def test_the_tokens_of_a_language_model_do_no_harm(made: Made, tiny_language_mod
     assert result["metrics"] == pytest.approx(run(of_words)["metrics"], abs=1e-6)
     linear = PlantedScores.load(Path(config.checkpoint_dir), result["hashes"]["labels"])
     predictor, texts = Predictor.load(Path(config.checkpoint_dir), device="cpu"), texts_of(config)
-    expected = np.float32(WITHOUT_NETWORK) * linear.scores(texts) - np.float32(linear.offset)
+    expected = log_odds(linear, linear.scores(texts))
     np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-5)
 
 

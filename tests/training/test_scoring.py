@@ -18,7 +18,8 @@ from plant_plugin.report.result import tune_on_validation
 from plant_plugin.report.run import Run
 from plant_plugin.training.build import build_network
 from plant_plugin.training.inputs import Inputs, Shortlists, prepare
-from plant_plugin.training.scoring import Scoring, network_logits, tune_thresholds, validation_logits
+from plant_plugin.training.scoring import Scoring, network_logits, validation_logits
+from plant_plugin.training.thresholds import tune_thresholds
 
 
 @pytest.fixture
@@ -66,7 +67,9 @@ def test_the_threshold_of_micro_f1_becomes_the_offset_of_planted_scores(parts: A
     assert tuned.planted is not None
     assert tuned.planted.offset == before["micro"] != 0
     assert thresholds["micro"] == 0
-    assert thresholds["macro"] == before["macro"] - before["micro"]
+    macro = np.array(before["macro"] - before["micro"], np.float32)
+    tuned.planted.make_log_odds(macro)
+    assert thresholds["macro"] == pytest.approx(float(macro))
 
 
 def test_where_labels_are_looked_up_only_their_scores_are_added() -> None:

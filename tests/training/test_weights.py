@@ -19,9 +19,8 @@ from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.evaluation.thresholds import Tuned
+from plant_plugin.relevance.chosen_weights import CHOSEN
 from plant_plugin.relevance.planted_scores import ARRAYS, PlantedScores, read_weights
-from plant_plugin.training import scoring
 from plant_plugin.training import weights as planted_weight
 from plant_plugin.training.inputs import Inputs, Shortlists
 from plant_plugin.training.phrase_weights import write_chosen_weights
@@ -47,25 +46,6 @@ def test_a_run_chooses_the_weight_and_its_checkpoint_gives_the_same_numbers(made
     assert chosen == again["planted_scores"] == read_weights(folder)
     assert chosen["weight"] > 0
     assert "planted_scores" not in alone
-
-
-def test_a_probability_of_a_half_is_the_threshold_of_micro_f1(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
-    config = made(**short)
-    result = run(config)
-    folder = Path(config.checkpoint_dir)
-    assert result["planted_scores"]["offset"] != 0
-    assert result["thresholds"]["micro"] == 0
-    assert result["metrics"]["Micro-F1@0.5"] == result["metrics"]["Micro-F1@micro"]
-    monkeypatch.setattr(scoring, "replace", lambda value, **changes: value)  # the offset stays 0
-    monkeypatch.setattr(Tuned, "centred", lambda self: self)
-    as_before = run(made(**short, result_dir=str(folder.parent / "as_before")))
-    moved = result["planted_scores"]["offset"]
-    for name in ("micro", "macro"):
-        assert as_before["thresholds"][name] - moved == pytest.approx(result["thresholds"][name], abs=1e-5)
-    for name, value in as_before["metrics"].items():
-        if "@0.5" not in name:
-            assert result["metrics"][name] == pytest.approx(value, abs=1e-5), name
 
 
 def test_a_checkpoint_says_that_it_has_planted_scores_where_the_configuration_has_none(
@@ -362,15 +342,7 @@ def test_weights_that_were_chosen_before_are_taken_without_validation_documents(
     config = replace(config, checkpoint_dir=tmp_path / "second")
     write_chosen_weights(
         Path(config.checkpoint_dir),
-        {
-            "adjustment": 0.3,
-            "offset": 0.7,
-            "weight": 9.0,
-            "name_weight": 0.0,
-            "linear_weight": 1.0,
-            "sentence_weight": 0.0,
-            "bend": 2.0,
-        },
+        {**dict.fromkeys(CHOSEN, 1.0), "adjustment": 0.3, "offset": 0.7, "weight": 9.0, "name_weight": 0.0},
     )
     run(config)
     with np.load(Path(config.checkpoint_dir) / ARRAYS) as content:

@@ -1,0 +1,101 @@
+"""The card of a model, as Hugging Face's hub shows it: what it is for, what it reached and what it cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from plant_plugin.model.folder import Content
+from plant_plugin.report.result import Result, read_result
+from plant_plugin.report.tables import percent
+
+SHOWN = ("MAP", "nDCG@5", "P@1", "P@5", "Micro-F1@micro", "Macro-F1@macro")
+USE = """\
+It suggests labels for texts like those that it was trained on, for people who check each one. It decides nothing by
+itself: of health data a coder confirms or rejects every code."""
+LIMITS = """\
+- It knows the labels of `labels.txt` and no others; of labels that few training documents have it knows little.
+- On texts of another kind, language, house or time than its training texts it is worse, and does not say so.
+- Probabilities were fitted to validation documents, if to any. They hold for texts like these; just above 0.5 they
+  promise too much.
+- No document is in it. Words of training documents are: in the vocabulary, in the terms of its linear part, in phrases
+  that coders marked. Rare ones may name a person: `plant strip` removes them, before a model is handed on."""
+
+
+def model_card(folder: Path, content: Content, labels: int, languages: Sequence[str] = ()) -> str:
+    """Write the card of a run's model, with the numbers of ``result.json`` where there is one; no text, path or id.
+
+    ``languages`` are those of the texts, as codes of two letters; no model folder knows them.
+
+    Raises:
+        DataError: ``result.json`` is torn.
+    """
+    head = {"library_name": "plant-plugin", "pipeline_tag": "text-classification",
+            "tags": ["multi-label-classification", "plant"]}  # fmt: skip
+    if languages:
+        head["language"] = list(languages)
+    result = read_result(folder / "result.json") if (folder / "result.json").is_file() else None
+    name = "model" if result is None else str(result.get("dataset", "model"))
+    length = content["max_seq_length"]
+    read = "whole documents" if length is None else f"the first {length:,} tokens of a document"
+    said = ", ".join(languages) or "not stated"
+    return f"""---
+{yaml.safe_dump(head, sort_keys=False)}---
+# {content["model_name"]} on {name}
+
+A classifier of texts into {labels:,} labels, several a text, trained by plant_plugin. Its network reads {read}.
+Languages of the texts: {said}.
+
+```python
+from plant_plugin import Predictor
+
+predictor = Predictor.from_pretrained("THIS_FOLDER")
+```
+
+## Intended use
+
+{USE}
+
+## Data and metrics
+
+{_numbers(result)}
+
+## Probabilities
+
+{_curve(result)}
+
+## Limits
+
+{LIMITS}
+"""
+
+
+def _numbers(result: Result | None) -> str:
+    if result is None:
+        return "Nothing is known of how well it does: the run has not been tested."
+    counts, metrics = result.get("counts", {}), result["metrics"]
+    documents_line = [f"{counts['documents']:,} documents" if "documents" in counts else "documents"]
+    if "labels_unseen_in_training" in counts:
+        documents_line.append(f"with {counts['labels_unseen_in_training']:,} labels that training never showed")
+    rows = [f"| {name} | {percent(metrics[name])} |" for name in SHOWN if metrics.get(name) is not None]
+    how = f"Data set {result.get('dataset')}, configuration {result.get('config')}, seed {result.get('seed')}."
+    where = f"On its {result.get('split', 'test')} split, {' '.join(documents_line)}, percent, one run:"
+    return "\n".join((f"{how} {where}", "", "| metric | value |", "|---|---:|", *rows))
+
+
+def _curve(result: Result | None) -> str:
+    calibration = None if result is None else result.get("calibration")
+    if not calibration:
+        return "How often labels of a probability are right was not measured."
+    of_all, of_predicted = (percent(calibration[of]) for of in ("ECE", "ECE_predicted"))
+    said = f"""Of labels that get 0.8, eight in ten should be true. On the documents above the mean distance from that
+(expected calibration error) is {of_all} % of all pairs of a document and a label, {of_predicted} % of those of 0.5 and
+more."""
+    rows = [
+        f"| {part['below']:.1f} | {part['pairs']:,} | {percent(part['probability'])} | {percent(part['true'])} |"
+        for part in calibration["curve"]
+    ]
+    head = "| probability below | pairs | mean probability, % | true, % |"
+    return "\n".join((said, "", head, "|---:|---:|---:|---:|", *rows))
