@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from itertools import pairwise
@@ -216,27 +216,6 @@ def words_by(splitter: str | None) -> Words:
     except (ImportError, AttributeError) as error:
         what = f"it cannot be imported ({type(error).__name__})"
         raise ConfigError(what, where=where, fix="install its package anew") from error
-
-
-def plain_words(text: str, letters: int | None = None) -> tuple[list[str], Spans]:
-    """Words in lower case, without accents, cut to their first letters; numbers whole. And where each stands.
-
-    A letter of a script without spaces is a word, whatever a model's splitter: names are read without any text.
-    """
-    words, spans = [], []
-    for match in PLAIN.finditer(text):
-        words.append(_plain(match.group(), letters))
-        spans.append(match.span())
-    return words, spans
-
-
-@lru_cache(maxsize=100_000)  # most words of a text stood in another one
-def _plain(word: str, letters: int | None) -> str:
-    if LETTER.match(word):
-        return word  # whose marks are no accents
-    characters = unicodedata.normalize("NFD", word.lower())
-    plain = "".join(character for character in characters if not unicodedata.combining(character))
-    return plain if plain.isdigit() else plain[:letters]
 
 
 def words_of(text: str, splitter: str | None = None) -> list[str]:

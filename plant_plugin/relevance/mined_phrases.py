@@ -89,7 +89,7 @@ class MinedPhrases(Phrases):
     def __len__(self) -> int:
         return len(self.runs)
 
-    def matches(self, text: str, left_out: int | None = None) -> Iterator[Match]:
+    def match(self, text: str, left_out: int | None) -> Iterator[Match]:
         """Every run in a text; arguments as of :meth:`.Phrases.matches`."""
         places: dict[int, list[Spans]] = {}
         for run, spans in _runs(text):

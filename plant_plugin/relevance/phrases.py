@@ -27,8 +27,9 @@ import scipy.sparse as sp
 from annotated_types import MinLen
 from typing_extensions import TypedDict
 
+from plant_plugin.data.last_texts import of_last_texts
+from plant_plugin.data.plain_words import plain_words
 from plant_plugin.data.text import DocumentEvidence, Spans
-from plant_plugin.data.words import plain_words
 from plant_plugin.evaluation.arrays import NUMBERS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Arrays, Floats, Small
 
@@ -102,8 +103,16 @@ class Phrases(ABC):
         """Count the phrases."""
 
     @abstractmethod
-    def matches(self, text: str, left_out: int | None = None) -> Iterator[Match]:
-        """Yield every phrase in a text; ``left_out``, its number among the training documents, is not counted."""
+    def match(self, text: str, left_out: int | None) -> Iterator[Match]:
+        """Do what :meth:`matches` does, anew."""
+
+    def matches(self, text: str, left_out: int | None = None) -> list[Match]:
+        """Return every phrase in a text; ``left_out``, its number among the training documents, is not counted."""
+        return self._matches(text) if left_out is None else list(self.match(text, left_out))
+
+    @of_last_texts
+    def _matches(self, text: str) -> list[Match]:
+        return list(self.match(text, None))
 
     @abstractmethod
     def content(self) -> tuple[object, Arrays]:
@@ -157,7 +166,7 @@ class PlantedPhrases(Phrases):
     def __len__(self) -> int:
         return sum(len(reading.phrases) for reading in self.readings)
 
-    def matches(self, text: str, left_out: int | None = None) -> Iterator[Match]:
+    def match(self, text: str, left_out: int | None) -> Iterator[Match]:
         """Every phrase in a text, of both readings; see :meth:`Phrases.matches`."""
         for reading in self.readings:
             yield from reading.matches(text, left_out)

@@ -199,7 +199,7 @@ class PlantedScores(ChosenWeights):
 
     def matches(self, text: str) -> list[Match]:
         """The phrases in a text."""
-        return [] if self.phrases is None else list(self.phrases.matches(text))
+        return [] if self.phrases is None else self.phrases.matches(text)
 
     def marks(self, matches: Sequence[Match], label: int) -> list[tuple[list[Spans], float]]:
         """Return the places where phrases of a text speak for a label, and what each adds to the score at γ = 1."""

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from plant_plugin.data import words
+from plant_plugin.data.plain_words import plain_words
 from plant_plugin.data.unicode_forms import composed
 from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.data.words import (
     CHARACTERS,
     LETTER,
     lengths_of,
-    plain_words,
     said_of,
     splitter_of,
     without_spaces,
@@ -86,11 +86,6 @@ def test_all_that_read_words_cut_alike(text: str) -> None:
 def test_numerals_are_parts_of_words() -> None:
     assert words_of("三尖瓣 12 ๒ ½", CHARACTERS) == ["三", "尖", "瓣", "½"]
     assert words_of("三 12 ½") == []  # as LibMultiLabel reads words between spaces
-
-
-def test_marks_that_are_no_accents_stay() -> None:
-    assert plain_words("ガン")[0] != plain_words("カン")[0]
-    assert plain_words("Ödème")[0] == ["odeme"]
 
 
 def test_texts_without_spaces_are_known() -> None:

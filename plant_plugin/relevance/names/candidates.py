@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from plant_plugin.data.text import Spans
 from plant_plugin.relevance.mutual_information import Floats, Small
 from plant_plugin.relevance.names.index import LETTERS, WINDOW, Lexicon, NameIndex, Translated, first_of_each
+from plant_plugin.relevance.names.nearest import MOST, NONE, Block
 from plant_plugin.relevance.names.read_text import ReadText
-from plant_plugin.relevance.names.rivals import beside, first_different, nearest_of
+from plant_plugin.relevance.names.rivals import beside, first_different
 from plant_plugin.relevance.names.spans import SpanDetector, spans_of
 from plant_plugin.relevance.names.towers import Towers
 from plant_plugin.relevance.phrases import words_of
@@ -27,13 +28,11 @@ from plant_plugin.relevance.phrases import words_of
 Truths = npt.NDArray[np.bool_]
 
 BY_COVER, BY_SPAN = 80, 10  # labels that the words of a text propose, and each of its spans
-NEAREST = 64  # names near a span that are looked at for those labels
 SURE_SPAN, UNSURE = 0.04, -8.0  # what a unit of a span's score counts beside nearness, and the lowest that counts
 COUNTS = 32
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Candidates:
+class Candidates(NamedTuple):
     """Candidates of a text: each array is (N,), ``counts`` (N, F)."""
 
     labels: Small  # places in the index's labels
@@ -78,44 +77,39 @@ class Proposer:
         spoken = np.zeros(len(words), np.float32) if spoken is None else spoken
         return ReadText(places, found, marked, spoken, spans, scores, vectors)
 
-    def block(self, labels: Truths) -> tuple[Small, torch.Tensor]:
-        """Return the names of some labels (a mask), and their vectors, for :meth:`candidates`."""
+    def block(self, labels: Truths) -> Block:
+        """Return the names of some labels (a mask), for :meth:`candidates`."""
         names = np.flatnonzero(labels[self.index.of_label]).astype(np.int32)
-        return names, torch.from_numpy(self.vectors[names])
+        return Block.of(labels, names, self.vectors[names])
 
-    def candidates(
-        self,
-        text: ReadText,
-        block: tuple[Small, torch.Tensor],
-        others: tuple[Small, torch.Tensor],
-        more: Sequence[int] = (),
-    ) -> Candidates:
+    def candidates(self, text: ReadText, block: Block, others: Block, more: Sequence[int] = ()) -> Candidates:
         """Return the candidates among the labels of a ``block``, beside ``others``, and ``more`` of the others."""
         index, found = self.index, text.found
-        names, nearness = block[0], text.nearness(block[1])
+        near, names = text.nearest(block)
         if len(more):
-            added = np.concatenate([np.arange(self.starts[label], self.starts[label + 1]) for label in more])
-            names = np.concatenate([names, added.astype(np.int32)])
-            nearness = torch.cat([nearness, torch.from_numpy(text.vectors @ self.vectors[added].T)], dim=1)
-        allowed = np.zeros(len(index), bool)
-        allowed[names] = True
+            added = self._names_of(np.array(more))[0]
+            near = np.concatenate([near, text.vectors @ self.vectors[added].T], axis=1)
+            names = np.concatenate([names, np.broadcast_to(added.astype(np.int32), (len(names), len(added)))], axis=1)
+            order = np.argsort(-near, axis=1, kind="stable")[:, :MOST]
+            near, names = np.take_along_axis(near, order, axis=1), np.take_along_axis(names, order, axis=1)
         of_found = index.of_label[found.names]
         # the best name of each label that the words hold: first by cover, then by what that tells
         value = found.cover + np.float32(1e-4) * index.total[found.names] * found.cover
         best = first_of_each(of_found, value)
         place_of = np.full(len(index.labels), -1, np.int64)
         place_of[of_found[best]] = best
-        mine = best[allowed[found.names[best]]]
+        mine = best[block.labels[of_found[best]] | np.isin(of_found[best], more)]
         by_cover = of_found[mine[np.argsort(-value[mine], kind="stable")[:BY_COVER]]]
-        near, nearest, rival = np.empty((0, 0), np.float32), np.empty(0, np.int64), np.zeros(0, np.float32)
-        if len(text.spans) and len(names):
-            near, places = nearest_of(nearness, NEAREST)
-            nearest = first_different(index.of_label[names[places]], BY_SPAN)
-            rival = np.full(len(text.spans), -1, np.float32)
-            if len(others[0]):
-                rival = text.nearness(others[1]).amax(dim=1).numpy()
+        nearest = first_different(np.where(names < 0, -1, index.of_label[names]), BY_SPAN)
         labels = np.unique(np.concatenate([by_cover, nearest])).astype(np.int32)
+        rival = text.nearest(others)[0].max(axis=1, initial=NONE)
         return self._counted(text, labels, place_of[labels], near, rival)
+
+    def _names_of(self, labels: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the names of labels, one label after the other, and where those of each begin."""
+        sizes = np.diff(self.starts)[labels]
+        begins = np.cumsum(sizes) - sizes
+        return np.arange(sizes.sum()) + np.repeat(self.starts[labels] - begins, sizes), begins
 
     def _counted(
         self, text: ReadText, labels: Small, places: npt.NDArray[np.int64], near: Floats, rival: Floats
@@ -146,13 +140,12 @@ class Proposer:
             around - cover, *beside(index, found, labels, at, total, cover),
             highest[:, -1], highest[:, -3:].mean(axis=1), spoken[at].max(axis=1),
         ]  # fmt: skip
-        runs = [np.arange(self.starts[label], self.starts[label + 1]) for label in labels]
-        named = np.concatenate([np.empty(0, np.int64), *runs])
+        named, begins = self._names_of(labels)
         sizes = np.diff(self.starts)[labels]
         answer, name = np.stack([at, np.minimum(at + WINDOW, words)], axis=1), first
         if len(text.spans) and len(labels):
             nearness = self.vectors[named] @ text.vectors.T
-            of_label = np.maximum.reduceat(nearness, np.cumsum(sizes) - sizes, axis=0)  # (N, S)
+            of_label = np.maximum.reduceat(nearness, begins, axis=0)  # (N, S)
             sure = of_label + np.float32(SURE_SPAN) * np.maximum(text.span_scores, UNSURE)
             span, rows = sure.argmax(axis=1), np.arange(len(labels))
             chosen, mine = text.spans[span], of_label[rows, span]
@@ -165,11 +158,8 @@ class Proposer:
             ]  # fmt: skip
             by_span = ~has | (cover < mine)
             answer = np.where(by_span[:, None], chosen, answer)
-            starts = np.cumsum(sizes) - sizes
-            nearest = [
-                start + nearness[start : start + size, column].argmax()
-                for start, size, column in zip(starts.tolist(), sizes.tolist(), span.tolist(), strict=True)
-            ]
+            best = nearness[np.arange(len(named)), np.repeat(span, sizes)] == np.repeat(mine, sizes)
+            nearest = first_of_each(np.repeat(rows, sizes), best.astype(np.float32))
             name = np.where(by_span, named[nearest], first)
         else:
             columns += [np.zeros(len(labels))] * 15

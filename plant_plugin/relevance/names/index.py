@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from plant_plugin.data.text import Spans
 from plant_plugin.relevance.mutual_information import Floats, Small
+from plant_plugin.relevance.names.telling import telling
 from plant_plugin.relevance.phrases import words_of
 
 LETTERS = 6  # of a word that are read
@@ -105,12 +106,13 @@ class NameIndex:
         return total
 
     @cached_property
-    def _holding(self) -> sp.csr_array:
-        return sp.csr_array(self.matrix.T)
+    def _telling(self) -> tuple[sp.csr_array, sp.csr_array, Floats]:
+        return telling(self.matrix, self.idf, self.total, LEAST)
 
     def find(self, words: Sequence[str], translated: Translated) -> Found:
         """Find the names whose words stand near each other among the words of a text."""
-        from plant_plugin.relevance.names.kernels import cover_of_text, cover_of_windows
+        from plant_plugin.relevance.names.kernels import cover_of_text
+        from plant_plugin.relevance.names.place_kernels import cover_of_windows
 
         entries = [translated[word] for word in words]
         places = np.repeat(np.arange(len(words), dtype=np.int32), [len(stems) for stems, _ in entries])
@@ -124,21 +126,15 @@ class NameIndex:
         offsets = np.searchsorted(stems, np.arange(len(self.stems) + 1)).astype(np.int32)
         present = np.unique(stems)
         highest = np.maximum.reduceat(weights, offsets[present])
-        holding = self._holding
-        touched = cover_of_text(present, highest, holding.indptr, holding.indices, self.idf, *self._room)
-        held = self._room[0][touched] / self.total[touched]
-        self._room[0][touched] = 0
-        near = np.flatnonzero(held >= LEAST)
-        if len(near) > MOST_NAMES:
-            near = near[np.argpartition(-held[near], MOST_NAMES)[:MOST_NAMES]]
-        touched, held = touched[near], held[near]
-        parts = (touched, self.matrix.indptr, self.matrix.indices, self.idf, offsets, places, weights, WINDOW)
-        cover, at, matched = cover_of_windows(*parts)
+        first, others, rest = self._telling
+        looked_for = (present, highest, first.indptr, first.indices, others.indptr, others.indices, rest)
+        touched, held = cover_of_text(*looked_for, self.idf, self.total, np.float32(LEAST))
+        if len(held) > MOST_NAMES:
+            most = np.argpartition(-held, MOST_NAMES)[:MOST_NAMES]
+            touched, held = touched[most], held[most]
+        parts = (touched, self.matrix.indptr, self.matrix.indices, self.idf, offsets, places, weights)
+        cover, at, matched = cover_of_windows(*parts, len(words), WINDOW)
         return Found(touched, cover / self.total[touched], held, at, matched)
-
-    @cached_property
-    def _room(self) -> tuple[Floats, Small]:
-        return np.zeros(len(self), np.float32), np.empty(len(self), np.int32)
 
 
 class Translated(dict[str, tuple[Small, Floats]]):

@@ -25,17 +25,20 @@ from scipy import sparse
 from typing_extensions import TypedDict
 
 from plant_plugin.data.label_names import LabelName
+from plant_plugin.data.last_texts import of_last_texts
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.arrays import NUMBERS, ArrayFile
 from plant_plugin.files import read_json, write_json
-from plant_plugin.relevance.mutual_information import Floats, Small, write_arrays
+from plant_plugin.relevance.mutual_information import Floats, write_arrays
 from plant_plugin.relevance.names.candidates import COUNTS, Proposer, Truths
 from plant_plugin.relevance.names.index import LETTERS, Lexicon, NameIndex, stems_of
 from plant_plugin.relevance.names.learning import learn, spoken_words
-from plant_plugin.relevance.names.spans import FEATURES, SpanDetector
+from plant_plugin.relevance.names.nearest import Block
+from plant_plugin.relevance.names.spans import SpanDetector
 from plant_plugin.relevance.names.towers import ROWS, SIZE, Towers
 from plant_plugin.relevance.names.trees import Trees
+from plant_plugin.relevance.names.word_features import FEATURES
 from plant_plugin.relevance.phrases import Phrases, words_of
 from plant_plugin.relevance.planted_scores import PlantedScores
 
@@ -131,20 +134,19 @@ class OpenLabels:
         return named
 
     @cached_property
-    def _blocks(self) -> list[tuple[Small, torch.Tensor]]:
+    def _blocks(self) -> list[Block]:
         unseen = self.by_name[self._columns]
         return [self.proposer.block(mask) for mask in (unseen, ~unseen)]
 
+    @of_last_texts
     def propose(self, text: str) -> Proposed:
         """Return what names say of a text."""
         words, places = words_of(text)
         read = self.proposer.read(words, places, spoken_words(self.phrases, text, places))
         unseen, known = self._blocks
         sets = [self.proposer.candidates(read, unseen, known), self.proposer.candidates(read, known, unseen)]
-        names = np.concatenate([candidates.names for candidates in sets])
-        spans = np.concatenate([candidates.spans for candidates in sets])
-        labels = np.concatenate([candidates.labels for candidates in sets])
-        odds = self.trees.log_odds(np.concatenate([candidates.counts for candidates in sets]))
+        labels, counts, names, spans = map(np.concatenate, zip(*sets, strict=True))
+        odds = self.trees.log_odds(counts)
         places = [(read.places[start][0], read.places[end - 1][1]) for start, end in spans.tolist()]
         return Proposed(self._columns[labels], odds, [self.proposer.index.names[name] for name in names], places)
 

@@ -10,11 +10,12 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from plant_plugin.data.text import Spans
-from plant_plugin.relevance.mutual_information import Floats
+from plant_plugin.relevance.mutual_information import Floats, Small
 from plant_plugin.relevance.names.index import Found
+from plant_plugin.relevance.names.nearest import Block
+from plant_plugin.relevance.names.span_values import values_of_spans
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,20 +29,15 @@ class ReadText:
     spans: npt.NDArray[np.int64]  # (S, 2) of words
     span_scores: Floats  # (S,)
     vectors: Floats  # (S, D)
-    _nearness: dict[int, torch.Tensor] = field(default_factory=dict)
+    _nearest: dict[int, tuple[Floats, Small]] = field(default_factory=dict)
 
-    def nearness(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the cosine of each span and each name of a block, (S, M), computed once."""
-        key = id(vectors)
-        if key not in self._nearness:
-            self._nearness[key] = torch.from_numpy(self.vectors) @ vectors.T
-        return self._nearness[key]
+    def nearest(self, block: Block) -> tuple[Floats, Small]:
+        """Return what :meth:`.Block.nearest` finds for the spans, which is looked for once."""
+        if id(block) not in self._nearest:
+            self._nearest[id(block)] = block.nearest(self.vectors)
+        return self._nearest[id(block)]
 
     @cached_property
     def of_spans(self) -> Floats:
-        """Return of each span highest and lowest p of phrases, and mean and lowest of what is marked, (S, 4)."""
-        inside = [slice(start, end) for start, end in self.spans.tolist()]
-        return np.array([
-            (self.spoken[part].max(), self.spoken[part].min(), self.marked[part].mean(), self.marked[part].min())
-            for part in inside
-        ], dtype=np.float32)  # fmt: skip
+        """See :func:`values_of_spans`, (S, 4)."""
+        return values_of_spans(self.spans, self.spoken, self.marked)

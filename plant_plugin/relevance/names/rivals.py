@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from plant_plugin.relevance.mutual_information import Floats, Small
 from plant_plugin.relevance.names.index import WINDOW, Found, NameIndex
 
-RUN = 16  # names that are looked at together
 SLACK, FAR = 0.1, 20.0  # idf that counts as equal, and where there is no other name
 
 
@@ -23,33 +21,18 @@ def beside(
 
     How many hold as much idf there (its logarithm), how much more the best of them holds, and how much less is missing.
     """
-    of_found, held = index.total[found.names], total * cover
-    near = np.abs(found.places - at[:, None]) <= WINDOW // 2
-    near &= index.of_label[found.names] != labels[:, None]
-    as_much = near & (of_found * found.cover >= held[:, None] - SLACK)
-    more = np.max(np.where(near, of_found * found.cover, 0), axis=1, initial=0) - held
-    lowest = np.min(np.where(as_much, of_found * (1 - found.cover), FAR), axis=1, initial=FAR)
-    return np.log1p(as_much.sum(axis=1)), more, total - held - lowest
+    from plant_plugin.relevance.names.place_kernels import rivals_at
 
-
-def nearest_of(nearness: torch.Tensor, most: int) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return the highest values of each row (S, M) and their places, ``most`` or all of them, the highest first.
-
-    Those are among the runs of names with the highest maxima, which are found sooner.
-    """
-    spans, names = nearness.shape
-    whole = names // RUN * RUN
-    if whole <= most * RUN:
-        top = torch.topk(nearness, min(most, names))
-        return top.values.numpy(), top.indices.numpy()
-    runs = nearness[:, :whole].view(spans, -1, RUN).amax(dim=2).topk(most, sorted=False).indices
-    places = (runs[:, :, None] * RUN + torch.arange(RUN)).flatten(1)
-    places = torch.cat([places, torch.arange(whole, names).expand(spans, -1)], dim=1)
-    top = nearness.gather(1, places).topk(most)
-    return top.values.numpy(), places.gather(1, top.indices).numpy()
+    order = np.argsort(found.places, kind="stable")
+    names, held = found.names[order], total * cover
+    totals = index.total[names]
+    there = totals * found.cover[order]
+    parts = (found.places[order], index.of_label[names], totals, there, labels, at, held)
+    count, more, lowest = rivals_at(*parts, np.float32(SLACK), np.float32(FAR), WINDOW // 2)
+    return np.log1p(count), more - held, total - held - lowest
 
 
 def first_different(labels: npt.NDArray[np.integer], most: int) -> npt.NDArray[np.int64]:
-    """Return all labels that are among the first ``most`` different ones of a row."""
+    """Return all labels that are among the first ``most`` different ones of a row; -1 is none."""
     rows = [list(dict.fromkeys(row))[:most] for row in labels.tolist()]
-    return np.array(sorted({label for row in rows for label in row}), dtype=np.int64)
+    return np.array(sorted({label for row in rows for label in row} - {-1}), dtype=np.int64)

@@ -5,24 +5,18 @@ Shapes: W words of a text, S spans, H hashed features.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.relevance.mutual_information import Floats
+from plant_plugin.relevance.names.word_features import FEATURES, Integers, WordWeights, features_of
 
-FEATURES = 1 << 18
-LETTERS, RUN = 6, 4  # of a stem, and of a run of letters
 MOST, LONGEST = 64, 8  # spans of a text, and words of a span
 LIKELY = 0.1  # probability of the first and the last word of a span, at least
-# Primes that tell the roles of a word apart: itself, the words before and after it, their stems, pairs and three.
-ROLES = (3, 7919, 104_729, 1_299_709, 15_485_863, 179_424_673, 2_038_074_743, 982_451_653, 32_452_843, 49_979_687)
-
-Integers = npt.NDArray[np.int64]
 
 
 class SpanDetector:
@@ -30,6 +24,10 @@ class SpanDetector:
 
     def __init__(self, weights: Floats, constant: float) -> None:
         self.weights, self.constant = weights, constant
+
+    @cached_property
+    def _weights(self) -> WordWeights:
+        return WordWeights(self.weights)
 
     @classmethod
     def fit(
@@ -41,7 +39,7 @@ class SpanDetector:
         truth = np.concatenate([np.empty(0, bool), *marked])
         if truth.all() or not truth.any():
             return cls(np.zeros(FEATURES, np.float32), 0.0)
-        parts = [_features(words) for words in texts if words]
+        parts = [features_of(words) for words in texts if words]
         columns = np.concatenate([part.indices for part in parts])
         sizes = np.concatenate([np.diff(part.indptr) for part in parts])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)  # scikit-learn reads no others
@@ -54,7 +52,7 @@ class SpanDetector:
         """Return the probability of each word that it would be marked, (W,)."""
         if not words:
             return np.empty(0, np.float32)
-        logits = _features(words) @ self.weights + np.float32(self.constant)
+        logits = self._weights.sums(words) + np.float32(self.constant)
         return (1 / (1 + np.exp(-np.clip(logits, -30, 30)))).astype(np.float32)
 
 
@@ -79,36 +77,3 @@ def spans_of(probabilities: Floats, most: int = MOST) -> tuple[Integers, Floats]
     scores = scores + 0.5 * (padded[begins] + padded[ends + 1])
     order = np.argsort(-scores, kind="stable")[:most]
     return np.stack([begins[order], ends[order]], axis=1), scores[order].astype(np.float32)
-
-
-def _features(words: Sequence[str]) -> sp.csr_array:
-    """Return the hashed features of each word and its neighbours, (W, H) of ones."""
-    hashes = np.array([_hashes(word) for word in ("<s>", "<s>", *words, "</s>", "</s>")], dtype=np.int64)
-    whole, stem = hashes[:, 0], hashes[:, 1]
-    middle = slice(2, -2)
-    before, after = stem[1:-3], stem[3:-1]
-    fixed = np.stack([
-        whole[middle] * ROLES[0], before * ROLES[1], after * ROLES[2], stem[:-4] * ROLES[3], stem[4:] * ROLES[4],
-        stem[middle] * ROLES[5], before * ROLES[6] + stem[middle], stem[middle] * ROLES[7] + after,
-        (before * ROLES[8] + stem[middle]) * 31 + after,
-        np.array([min(len(word), 8) for word in words], dtype=np.int64) * ROLES[9],
-    ], axis=1)  # fmt: skip
-    fixed = (fixed ^ (fixed >> 17)) % FEATURES
-    runs = [_runs(word) for word in words]
-    sizes = np.array([fixed.shape[1] + len(of_word) for of_word in runs])
-    columns = np.concatenate([np.concatenate([row, of_word]) for row, of_word in zip(fixed, runs, strict=True)])
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    entries = np.ones(len(columns), np.float32), columns.astype(np.int32), offsets
-    return sp.csr_array(entries, shape=(len(words), FEATURES))
-
-
-@lru_cache(maxsize=200_000)
-def _hashes(word: str) -> tuple[int, int]:
-    return zlib.crc32(word.encode()), zlib.crc32(b"stem " + word[:LETTERS].encode())
-
-
-@lru_cache(maxsize=200_000)
-def _runs(word: str) -> Integers:
-    whole = f"<{word}>"
-    runs = [whole[start : start + RUN] for start in range(len(whole) - RUN + 1)]
-    return np.array([zlib.crc32(b"run " + run.encode()) % FEATURES for run in runs], dtype=np.int64)

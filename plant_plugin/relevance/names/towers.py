@@ -11,18 +11,19 @@ Source: Bojanowski et al. 2017 (runs of letters); van den Oord et al. 2018, eq. 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain
 
 import numpy as np
 import torch
 
 from plant_plugin.relevance.mutual_information import Floats
+from plant_plugin.relevance.names.word_vectors import KEPT, vectors_of
 
 ROWS, SIZE = 1 << 16, 48
 LENGTHS = (3, 4, 5)
 EPOCHS, BATCH, RATE, TEMPERATURE = 3, 256, 0.01, 0.07
-AT_ONCE = 4096  # texts whose vectors are computed together
 
 
 class Towers:
@@ -64,18 +65,18 @@ class Towers:
     def summed(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         """Return the vectors of texts, of length 1 (or 0 without any word), from the rows of their letters, (B, D)."""
         offsets = torch.tensor(np.cumsum([0, *map(len, rows)])[:-1])
-        flat = torch.tensor(np.fromiter((row for of_text in rows for row in of_text), np.int64, sum(map(len, rows))))
-        sparse = self.table.requires_grad
-        sums = torch.nn.functional.embedding_bag(flat, self.table, offsets, mode="sum", sparse=sparse)
+        flat = torch.tensor(np.fromiter(chain.from_iterable(rows), np.int64, sum(map(len, rows))))
+        sums = torch.nn.functional.embedding_bag(flat, self.table, offsets, mode="sum", sparse=True)
         return torch.nn.functional.normalize(sums, dim=1)
 
-    @torch.no_grad()
+    @cached_property
+    def _of_word(self) -> Callable[[str], Floats]:
+        table = self.table.numpy()
+        return lru_cache(KEPT)(lambda word: table[list(_rows_of_word(word))].sum(axis=0))
+
     def vectors(self, texts: Sequence[Sequence[str]]) -> Floats:
         """Return the vectors of texts that are given as words, (N, D)."""
-        parts = [np.zeros((0, SIZE), np.float32)]
-        for start in range(0, len(texts), AT_ONCE):
-            parts.append(self.summed([rows_of(words) for words in texts[start : start + AT_ONCE]]).numpy())
-        return np.concatenate(parts)
+        return vectors_of(texts, self._of_word, SIZE)
 
 
 def rows_of(words: Sequence[str]) -> list[int]:
