@@ -20,8 +20,8 @@ from plant_plugin.errors import ConfigError
 DEFINITIONS = Path(__file__).with_name("experiments.yml")
 CODE = (Path(__file__).with_name("trials.py"), *sorted(Path(plant_plugin.__file__).parent.rglob("*.py")))
 KEYS = {"question", "seeds", "note", "columns", "baseline", "flags", "variants", "grid", "on_demand", "keep_models",
-        "measure", "by_frequency", "pictures", "heading", "axis", "drawn", "in_readme", "logarithmic", "on_validation", "datasets",
-        "one_seed", "equal_steps", "published", "gone"}  # fmt: skip
+        "measure", "by_frequency", "pictures", "heading", "axis", "drawn", "in_readme", "logarithmic", "on_validation",
+        "datasets", "one_seed", "equal_steps", "published", "gone"}  # fmt: skip
 NAMES_VARIANTS = ("on_demand", "drawn", "in_readme", "one_seed")
 OF_A_DATA_SET = {"seeds", "flags_of", "flags", "both_stages", "without"}  # what may differ on one of them
 EPOCHS = ("stage1.epochs", "stage1.patience", "stage2.epochs", "stage2.patience", "patience")
