@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from plant_plugin.data.text import Spans
 from plant_plugin.relevance.mutual_information import Floats, Small
-from plant_plugin.relevance.names.index import LETTERS, WINDOW, Lexicon, NameIndex, Translated, first_of_each
+from plant_plugin.relevance.names.index import WINDOW, NameIndex, first_of_each, stem_of
 from plant_plugin.relevance.names.nearest import MOST, NONE, Block
 from plant_plugin.relevance.names.read_text import ReadText
 from plant_plugin.relevance.names.rivals import beside, first_different
 from plant_plugin.relevance.names.spans import SpanDetector, spans_of
 from plant_plugin.relevance.names.towers import Towers
-from plant_plugin.relevance.phrases import words_of
+from plant_plugin.relevance.names.translated import Lexicon, Translated
 
 Truths = npt.NDArray[np.bool_]
 
@@ -58,7 +58,7 @@ class Proposer:
     @cached_property
     def vectors(self) -> Floats:
         """Return the towers' vectors of the names, (M, D)."""
-        return self.towers.vectors([words_of(name)[0] for name in self.index.names])
+        return self.towers.vectors(self.index.words)
 
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
@@ -69,7 +69,7 @@ class Proposer:
         self, words: Sequence[str], places: Spans, spoken: Floats | None = None, marked: Floats | None = None
     ) -> ReadText:
         """Read the words of a text once for all questions; ``marked`` (W,) where another detector says it."""
-        found = self.index.find([word if word.isdigit() else word[:LETTERS] for word in words], self.translated)
+        found = self.index.find(list(map(stem_of, words)), self.translated)
         if marked is None:
             marked = np.zeros(len(words), np.float32) if self.detector is None else self.detector.probabilities(words)
         spans, scores = spans_of(marked)

@@ -22,14 +22,14 @@ import scipy.sparse as sp
 from plant_plugin.data.text import Spans
 from plant_plugin.relevance.mutual_information import Floats, Small
 from plant_plugin.relevance.names.telling import telling
+from plant_plugin.relevance.names.translated import Lexicon as Lexicon  # where their users look for them
+from plant_plugin.relevance.names.translated import Translated as Translated
 from plant_plugin.relevance.phrases import words_of
 
 LETTERS = 6  # of a word that are read
 WINDOW = 9  # words of a text that hold a name
 LEAST = 0.3  # of a name's idf that the whole text holds, so that its windows are looked at
 MOST_NAMES = 1500  # whose windows are looked at, those that the text holds most of
-
-Lexicon = Mapping[str, Sequence[tuple[str, float]]]  # stem of a text -> stems of names, and the probability of each
 
 
 class Found(NamedTuple):
@@ -49,12 +49,14 @@ class NameIndex:
     Attributes:
         labels: The labels that have a name, in the order of their columns.
         names: The M names.
+        words: The words of each.
         of_label: (M,) place of each name's label in ``labels``, ascending.
         said: Stem -> how often texts say it where a name of theirs has it, in (0, 1], beside other stems; missing: 1.
     """
 
     labels: list[str]
     names: list[str]
+    words: list[list[str]]
     of_label: Small
     said: Mapping[str, float] = field(default_factory=dict)
 
@@ -62,13 +64,14 @@ class NameIndex:
     def of(cls, rows: Sequence[tuple[str, str]], said: Mapping[str, float] | None = None) -> NameIndex:
         """Index pairs of label and name; of names with the same words, one label has one."""
         place_of = {label: place for place, label in enumerate(sorted({label for label, _ in rows}))}
-        known: dict[tuple[int, frozenset[str]], str] = {}
+        known: dict[tuple[int, frozenset[str]], tuple[str, list[str]]] = {}
         for label, name in rows:
-            if stems := frozenset(stems_of(name)):
-                known.setdefault((place_of[label], stems), name)
+            if words := words_of(name)[0]:
+                known.setdefault((place_of[label], frozenset(map(stem_of, words))), (name, words))
         ordered = sorted(known.items(), key=lambda entry: entry[0][0])
         of_label = np.array([place for (place, _), _ in ordered], dtype=np.int32)
-        return cls(list(place_of), [name for _, name in ordered], of_label, said or {})
+        names, words_of_names = ([parts[side] for _, parts in ordered] for side in (0, 1))
+        return cls(list(place_of), names, words_of_names, of_label, said or {})
 
     def __len__(self) -> int:
         return len(self.names)
@@ -86,7 +89,7 @@ class NameIndex:
     @cached_property
     def _rows(self) -> tuple[sp.csr_array, dict[str, int]]:
         stems: dict[str, int] = {}
-        rows = [sorted({stems.setdefault(stem, len(stems)) for stem in stems_of(name)}) for name in self.names]
+        rows = [sorted({stems.setdefault(stem_of(word), len(stems)) for word in words}) for words in self.words]
         offsets = np.cumsum([0, *map(len, rows)]).astype(np.int32)
         columns = np.array([stem for row in rows for stem in row], dtype=np.int32)
         return sp.csr_array((np.ones(len(columns), np.float32), columns, offsets), (len(rows), len(stems))), stems
@@ -137,21 +140,9 @@ class NameIndex:
         return Found(touched, cover / self.total[touched], held, at, matched)
 
 
-class Translated(dict[str, tuple[Small, Floats]]):
-    """Word of a text -> stems of names that it may be, and how sure that is; read of the lexicon when it is asked."""
-
-    def __init__(self, stems: Mapping[str, int], lexicon: Lexicon) -> None:
-        super().__init__()
-        self.stems, self.lexicon = stems, lexicon
-
-    def __missing__(self, word: str) -> tuple[Small, Floats]:
-        sure: dict[int, float] = {self.stems[word]: 1.0} if word in self.stems else {}
-        for stem, probability in self.lexicon.get(word, ()):
-            if (column := self.stems.get(stem)) is not None:
-                sure[column] = max(sure.get(column, 0.0), probability)
-        entry = np.fromiter(sure, np.int32, len(sure)), np.fromiter(sure.values(), np.float32, len(sure))
-        self[word] = entry
-        return entry
+def stem_of(word: str) -> str:
+    """Return the first letters of a word of :func:`words_of`, of a number all."""
+    return word if word.isdigit() else word[:LETTERS]
 
 
 def stems_of(text: str) -> list[str]:

@@ -22,39 +22,19 @@ def cover_of_text(  # type: ignore[no-untyped-def]
         value = weights[place] * idf[stem]
         of_stem[stem] = value
         for entry in range(offsets[stem], offsets[stem + 1]):
-            name = names[entry]
+            name = np.uint64(names[entry])
             if sums[name] == 0:
                 touched[length] = name
                 length += 1
             sums[name] += value
     shares, most = np.empty(length, np.float32), 0
     for place in range(length):
-        name = touched[place]
+        name = np.uint64(touched[place])
         held = sums[name]
         if held + rest[name] >= least * total[name]:
             for entry in range(other_offsets[name], other_offsets[name + 1]):
-                held += of_stem[others[entry]]
+                held += of_stem[np.uint64(others[entry])]
             if held >= least * total[name]:
                 touched[most], shares[most] = name, held / total[name]
                 most += 1
     return touched[:most].copy(), shares[:most].copy()
-
-
-@njit(nogil=True, cache=True)
-def sum_of_trees(values, features, thresholds, left, right, leaves, roots):  # type: ignore[no-untyped-def]
-    """Sum the leaves (T trees, one after the other) that each row of ``values`` (N, F) ends in."""
-    deep, nodes, depth = np.zeros(len(left), np.int32), np.empty((len(left), 2), np.int32), 0
-    for node in range(len(left)):  # children come later
-        leaf = left[node] < 0  # which leads to itself, so that every walk has as many steps
-        nodes[node, 0], nodes[node, 1] = (node, node) if leaf else (left[node], right[node])
-        if not leaf:
-            deep[left[node]] = deep[right[node]] = deep[node] + 1
-            depth = max(depth, deep[node] + 1)
-    sums = np.zeros(len(values), np.float64)
-    for row in range(len(values)):
-        for tree in range(len(roots)):
-            node = roots[tree]
-            for _ in range(depth):
-                node = nodes[node, np.int64(values[row, features[node]] > thresholds[node])]
-            sums[row] += leaves[node]
-    return sums

@@ -33,6 +33,8 @@ def beside(
 
 
 def first_different(labels: npt.NDArray[np.integer], most: int) -> npt.NDArray[np.int64]:
-    """Return all labels that are among the first ``most`` different ones of a row; -1 is none."""
-    rows = [list(dict.fromkeys(row))[:most] for row in labels.tolist()]
-    return np.array(sorted({label for row in rows for label in row} - {-1}), dtype=np.int64)
+    """Return all labels that are among the first ``most`` different ones of a row; from -1 on there is none."""
+    from plant_plugin.relevance.names.label_kernels import first_labels
+
+    first = np.unique(first_labels(labels, most)).astype(np.int64)
+    return first[first >= 0]
