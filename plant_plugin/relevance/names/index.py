@@ -70,8 +70,13 @@ class NameIndex:
                 known.setdefault((place_of[label], frozenset(map(stem_of, words))), (name, words))
         ordered = sorted(known.items(), key=lambda entry: entry[0][0])
         of_label = np.array([place for (place, _), _ in ordered], dtype=np.int32)
-        names, words_of_names = ([parts[side] for _, parts in ordered] for side in (0, 1))
-        return cls(list(place_of), names, words_of_names, of_label, said or {})
+        return cls(
+            list(place_of),
+            [name for _, (name, _) in ordered],
+            [words for _, (_, words) in ordered],
+            of_label,
+            said or {},
+        )
 
     def __len__(self) -> int:
         return len(self.names)

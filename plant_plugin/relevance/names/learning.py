@@ -16,11 +16,12 @@ import numpy as np
 
 from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.text import DocumentEvidence, Spans
-from plant_plugin.relevance.mutual_information import Floats, Small
+from plant_plugin.relevance.mutual_information import Floats
 from plant_plugin.relevance.names.candidates import COUNTS, Proposer, Truths
-from plant_plugin.relevance.names.index import LETTERS, WINDOW, NameIndex, Translated, stems_with_places
+from plant_plugin.relevance.names.index import WINDOW, NameIndex, Translated, stems_with_places
 from plant_plugin.relevance.names.lexicon import learn_lexicon
 from plant_plugin.relevance.names.said import said_stems
+from plant_plugin.relevance.names.short_texts import stems_in, words_in
 from plant_plugin.relevance.names.spans import SpanDetector
 from plant_plugin.relevance.names.towers import Towers
 from plant_plugin.relevance.names.trees import Trees
@@ -64,11 +65,11 @@ def learn(
         return Proposer(index, _lexicon(rows, pairs, known), towers, detector)
 
     unseen = np.array([counts[label] == 0 for label in index.labels])
-    place_of, column_of = ({name: place for place, name in enumerate(names)} for names in (index.labels, labels))
+    place_of = {label: place for place, label in enumerate(index.labels)}
     examples: list[tuple[Floats, Truths]] = [(np.empty((0, COUNTS), np.float32), np.empty(0, bool))]
     for part in range(PARTS):
         hidden = set(rare[part::PARTS])
-        blind, silent = proposer(hidden), np.array([column_of[label] for label in hidden if label in column_of])
+        blind, silent = proposer(hidden), np.array([label in hidden for label in labels], dtype=bool)
         shown = [not (none or label in hidden) for label, none in zip(index.labels, unseen, strict=True)]
         block, others = blind.block(unseen), blind.block(np.array(shown))
         for document, read, of_words in zip(chosen, words, likely, strict=True):
@@ -138,7 +139,7 @@ def _drawn(pairs: Sequence[tuple[str, str, str]], seed: int) -> list[tuple[list[
     """Return the pairs as words, at most ``PAIRS`` of them."""
     if len(pairs) > PAIRS:
         pairs = [pairs[row] for row in np.random.default_rng(seed).choice(len(pairs), PAIRS, replace=False).tolist()]
-    return [(words_of(first)[0], words_of(second)[0], label) for first, second, label in pairs]
+    return [(words_in(first), words_in(second), label) for first, second, label in pairs]
 
 
 def _lexicon(
@@ -147,7 +148,7 @@ def _lexicon(
     """Learn the lexicon from names, and marked words, beside the first name of their label."""
     first = {label: names[0].name for label, names in _by_label(rows).items()}
     both = sorted({(words, first[label]) for words, _, label in [*pairs, *spans] if words != first[label]})
-    return learn_lexicon([(words_of(words, LETTERS)[0], words_of(name, LETTERS)[0]) for words, name in both])
+    return learn_lexicon([(stems_in(words), stems_in(name)) for words, name in both])
 
 
 def _marks(places: Spans, marks: DocumentEvidence) -> Truths:
@@ -158,15 +159,15 @@ def _marks(places: Spans, marks: DocumentEvidence) -> Truths:
 
 
 def spoken_words(
-    phrases: Phrases | None, text: str, places: Spans, left_out: int | None = None, silent: Small | None = None
+    phrases: Phrases | None, text: str, places: Spans, left_out: int | None = None, silent: Truths | None = None
 ) -> Floats:
-    """Return the highest p of the phrases that hold each word of a text, (W,), without those of ``silent`` labels."""
+    """Return the highest p of the phrases that hold each word of a text, (W,), without ``silent`` labels (L,)."""
     spoken = np.zeros(len(places), np.float32)
     if phrases is None or not places:
         return spoken
     starts = np.array([start for start, _ in places])
     for match in phrases.matches(text, left_out):
-        shares = match.shares if silent is None else match.shares[~np.isin(match.labels, silent)]
+        shares = match.shares if silent is None else match.shares[~silent[match.labels]]
         if len(shares):
             p = -np.expm1(-shares.max())
             for spans in match.spans:
