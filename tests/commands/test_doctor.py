@@ -62,9 +62,21 @@ def test_a_configuration_that_does_not_fit_says_what_to_lower(config: Path, monk
     assert "a smaller batch_size with more accumulate" in outcome.output
 
 
-def test_other_networks_are_tried_by_a_short_run(config: Path) -> None:
+def test_without_a_network_only_the_preparation_is_measured(config: Path) -> None:
     values = yaml.safe_load(config.read_text()) | {"strategy": "planted_scores", "planted_scores": {"model": "ridge"}}
     config.write_text(yaml.safe_dump(values))
+    outcome = invoke("doctor", "--config", str(config))
+    assert outcome.exit_code == 0, outcome.output
+    assert "preparation" in outcome.output
+    assert "an epoch of" not in outcome.output
+
+
+def test_other_networks_are_tried_by_a_short_run(config: Path, tmp_path: Path) -> None:
+    values = yaml.safe_load(config.read_text())
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("a 0.1 0.2\n")
+    files = {key: value for key, value in values.items() if key.endswith("_file")} | {"embed_file": str(vectors)}
+    config.write_text(yaml.safe_dump({**files, "data_name": "made", "model_name": "KimCNN", "network_config": {"filter_sizes": [2]}}))
     outcome = invoke("doctor", "--config", str(config))
     assert outcome.exit_code == 0, outcome.output
     assert "measured only for our networks\n      try it: --limit_train_batches 2" in outcome.output

@@ -22,7 +22,7 @@ Made = Callable[..., Config]
 
 @pytest.mark.parametrize(
     "keys",
-    [{"stage1__epochs": 0}, {"stage2__epochs": 0, "strategy": "end_to_end"}],
+    [{"stage1__epochs": 0, "stage2__epochs": 0}, {"stage2__epochs": 0, "strategy": "end_to_end"}],
     ids=str,
 )
 def test_what_would_plant_nothing_is_refused(made: Made, keys: dict[str, Any]) -> None:
