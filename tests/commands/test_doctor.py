@@ -76,7 +76,9 @@ def test_other_networks_are_tried_by_a_short_run(config: Path, tmp_path: Path) -
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("a 0.1 0.2\n")
     files = {key: value for key, value in values.items() if key.endswith("_file")} | {"embed_file": str(vectors)}
-    config.write_text(yaml.safe_dump({**files, "data_name": "made", "model_name": "KimCNN", "network_config": {"filter_sizes": [2]}}))
+    config.write_text(
+        yaml.safe_dump({**files, "data_name": "made", "model_name": "KimCNN", "network_config": {"filter_sizes": [2]}})
+    )
     outcome = invoke("doctor", "--config", str(config))
     assert outcome.exit_code == 0, outcome.output
     assert "measured only for our networks\n      try it: --limit_train_batches 2" in outcome.output
