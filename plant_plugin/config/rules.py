@@ -47,6 +47,7 @@ def check(settings: Settings, problems: Problems) -> None:
     _check_metrics(settings, network, problems)
     _check_files(settings, problems)
     _check_planted_scores(settings, problems)
+    _check_found_out(settings, problems)
     _check_shortlist(settings, problems)
     _check_evidence(settings, network, problems)
     _check_task(settings, problems)
@@ -120,15 +121,22 @@ def _check_planted_scores(settings: Settings, problems: Problems) -> None:
         _check_file("planted_scores.names", scores.names, problems, f"; or say {' or '.join(NAME_SOURCES)}")
 
 
+def _check_found_out(settings: Settings, problems: Problems) -> None:
+    """Check that there are validation documents for what the run finds out on them."""
+    if settings.eval or not (settings.merge_train_val or (settings.val_file is None and not settings.val_size)):
+        return
+    values = {"shortlist.size": settings.shortlist.size, "strategy": settings.strategy, "label_set": settings.label_set}
+    for key in (key for key, value in values.items() if value == AUTO):
+        fix = "give val_file or val_size and leave out merge_train_val, or another value"
+        problems.add(key, "there are no validation documents to choose it on", fix, value=AUTO)
+
+
 def _check_shortlist(settings: Settings, problems: Problems) -> None:
     size = settings.shortlist.size
     if size is None or settings.eval:
         return
     if settings.planted_scores.model == "none":
         problems.add("shortlist.size", "planted scores propose the labels", "say `planted_scores: {model: ridge}`")
-    if size == AUTO and (settings.merge_train_val or (settings.val_file is None and not settings.val_size)):
-        fix = "give val_file or val_size and leave out merge_train_val, or give a number"
-        problems.add("shortlist.size", "there are no validation documents to choose it on", fix, value=size)
     if settings.shortlist.rows == "touched":
         able = settings.model_name == "PLANT" and settings.optimizer in ("adam", "adamw")
         if not able or settings.devices != 1:

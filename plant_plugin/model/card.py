@@ -16,7 +16,8 @@ USE = """\
 It suggests labels for texts like those that it was trained on, for people who check each one. It decides nothing by
 itself: of health data a coder confirms or rejects every code."""
 LIMITS = """\
-- It knows the labels of `labels.txt` and no others; of labels that few training documents have it knows little.
+- It knows the labels of `labels.txt` and, if there is one, of `open_labels.json`, and no others. Of labels that few
+  training documents have it knows little.
 - On texts of another kind, language, house or time than its training texts it is worse, and does not say so.
 - Probabilities were fitted to validation documents, if to any. They hold for texts like these; just above 0.5 they
   promise too much.

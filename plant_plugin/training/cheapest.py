@@ -1,8 +1,8 @@
 """Keep a costlier part of a model only where validation documents say that it is better: the value ``auto``.
 
 First planted scores without a network against those with it, then what is left without names against the same with
-them. Both are measured by ``val_metric`` on validation documents, pair by pair. A part whose gain has an interval that
-lies above 0 stays. Else it is left out, and prediction is quicker.
+them. Both are measured on validation documents, pair by pair: by ``val_metric``, or nDCG@5 where that is no mean over
+documents. A part whose gain has an interval that lies above 0 stays. Else it is left out, and prediction is quicker.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from plant_plugin.training.devices import from_first
 from plant_plugin.training.inputs import Inputs
 from plant_plugin.training.open_labels import OpenScoring, is_tried
 from plant_plugin.training.scoring import Scoring
-from plant_plugin.training.weights import ranked_metric, weigh_alone
+from plant_plugin.training.weights import compared_metric, weigh_alone
 
 PHASES = {"network": ("stage1", "stage2"), "names": ("names",)}  # in which each part is trained
 
@@ -55,8 +55,7 @@ def keep_names(open_scoring: Scoring, scoring: Scoring) -> Scoring:
 def is_better(part: str, costlier: Scoring, cheaper: Scoring) -> bool:
     """Tell whether a part of ``PHASES`` makes a scoring better; print and note the gain, its interval and the time."""
     settings, run = costlier.settings, costlier.run
-    metric = ranked_metric(cheaper.documents.num_labels, settings)
-    metric = "MAP-gold" if metric == "MAP" else metric  # which knows of labels that only one of both can say
+    metric = compared_metric(cheaper.documents.num_labels, settings)
     with run.phase("compare"):
         gain = gain_of(_per_document(costlier, metric), _per_document(cheaper, metric), metric)
     seconds = sum(run.totals()["cpu_s"].get(run.prefix + phase, 0.0) for phase in PHASES[part])

@@ -93,11 +93,6 @@ def plant(config: Config, run: Run) -> Result:
     return _guarded(config, run, {"stage1": run_stage1, "stage2": run_stage2})
 
 
-def auto(config: Config, run: Run) -> Result:
-    """Train as ``plant`` does, and keep the network only where it makes the planted scores better."""
-    return plant(config, run)
-
-
 def end_to_end(config: Config, run: Run) -> Result:
     """Stage 2 only, on the same network (a configured prior included)."""
     return _guarded(config, run, {"stage2": run_stage2})

@@ -218,6 +218,17 @@ def ranked_metric(labels: int, settings: Settings) -> str:
     return settings.val_metric if ranks else f"nDCG@{min(5, labels)}"
 
 
+def compared_metric(labels: int, settings: Settings) -> str:
+    """Return what compares two models document by document: ``val_metric``, or nDCG@5 where that is kept of none.
+
+    In the place of MAP it is MAP-gold, which knows of labels that only one of both can say.
+    """
+    watched = parse_metric(ranked_metric(labels, settings))
+    if watched.family.startswith("MAP"):
+        return "MAP-gold"
+    return watched.name if watched.k and not watched.is_added else f"nDCG@{min(5, labels)}"
+
+
 class _Choice:
     """Choose the weights of planted scores on validation documents, step by step.
 

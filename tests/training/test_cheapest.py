@@ -95,6 +95,27 @@ def test_names_that_add_nothing_leave_no_file(tmp_path: Path, saying: Callable[[
     assert decided(config, Path(config.checkpoint_dir)) == {"label_set": "trained"}
 
 
+@pytest.mark.parametrize(
+    ("metric", "compared"),
+    [("MAP", "MAP-gold"), ("MAP-gold", "MAP-gold"), ("P@1", "P@1"), ("AUC-macro", "nDCG@5"), ("Micro-F1", "nDCG@5")],
+)
+def test_every_validation_metric_has_one_that_compares_document_by_document(
+    tmp_path: Path, metric: str, compared: str
+) -> None:
+    write_splits(tmp_path)
+    config = made_config(tmp_path, **{**SCORES, "val_metric": metric, "stage1__epochs": 1, "stage2__epochs": 1})
+    result: Any = run(config)["compared"]["network"]
+    assert result["metric"] == compared
+
+
+@pytest.mark.parametrize("key", ["strategy", "label_set", "shortlist__size"])
+def test_nothing_is_found_out_without_validation_documents(tmp_path: Path, key: str) -> None:
+    write_splits(tmp_path)
+    given = {**SCORES, "strategy": "planted_scores", "planted_scores__weight": 1.0, key: "auto"}
+    with pytest.raises(ConfigError, match="there are no validation documents to choose it on"):
+        made_config(tmp_path, **given, val_file=None, val_size=0)
+
+
 def test_without_planted_scores_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
     write_splits(tmp_path)
     with pytest.raises(ConfigError, match="there are no planted scores"):
