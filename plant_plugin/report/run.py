@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from plant_plugin.errors import PlantError
+from plant_plugin.report.bars import shows_progress
 from plant_plugin.report.logs import LOGS
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.progress import said_to_go_on
@@ -23,7 +24,6 @@ from plant_plugin.report.run_folder import LOCK, SETTLED, unwritable
 
 Costs = dict[str, dict[str, float]]  # by kind, then by phase
 CLOCKS = ("time_s", "cpu_s")
-BARS = ("stage1", "stage2", "train", "test", "frozen_states")  # phases that show a progress bar
 SAMPLE_SECONDS = 0.2  # how often the resident memory is read while a phase runs
 
 
@@ -87,7 +87,7 @@ class Run:
         self._note_gpu()
         self.last_phase = name
         self._open[name] = _clocks()
-        silent = self.silent or name.endswith(BARS)
+        silent = self.silent or shows_progress(name)
         with _peak_memory() as peak, contextlib.nullcontext() if silent else said_to_go_on(name, self.log):
             try:
                 yield

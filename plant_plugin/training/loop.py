@@ -24,6 +24,7 @@ from plant_plugin.config.values import parse_interval
 from plant_plugin.errors import PlantError
 from plant_plugin.files import atomic_write
 from plant_plugin.networks.kernels.label_attention import halve_blocks
+from plant_plugin.report.bars import can_draw
 from plant_plugin.report.logs import evaluations, read_logs, shorten_log, without_config
 from plant_plugin.report.record import note_cost, note_of_stage, read_run_record
 from plant_plugin.report.run import Run
@@ -165,7 +166,7 @@ def _trainer(module: StageModule, keep_state: KeepState) -> L.Trainer:
             EarlyStopping(module.stop_on, mode=stop_mode, patience=module.patience, strict=True),
         ]  # fmt: skip
     callbacks.append(keep_state)  # after `best`, so that the state to resume from knows this epoch's best score
-    if not run.silent:
+    if bar := not run.silent and can_draw():
         callbacks.append(TQDMProgressBar(refresh_rate=10))
     device = device_of(settings)
     return L.Trainer(
@@ -187,7 +188,7 @@ def _trainer(module: StageModule, keep_state: KeepState) -> L.Trainer:
         num_sanity_val_steps=0,
         reload_dataloaders_every_n_epochs=1,
         enable_model_summary=False,
-        enable_progress_bar=not run.silent,
+        enable_progress_bar=bar,
         default_root_dir=run.folder,
     )
 
