@@ -18,7 +18,6 @@ from plant_plugin.evaluation.arrays import mapped
 from plant_plugin.files import atomic_write, cache_folder, cached, reserve
 from plant_plugin.networks.backbone import FrozenBackbone
 from plant_plugin.networks.plantable import PlantableNetwork
-from plant_plugin.report.bars import can_draw
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of, first_before_others
 from plant_plugin.training.inputs import Encoded, Inputs
@@ -76,7 +75,7 @@ def _states_of(
             states = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.int16, shape=shape)
             with open(temporary, "r+b") as stream:
                 reserve(stream, temporary.stat().st_size)
-            for batch in tqdm(batches, f"states of {split}", leave=False, disable=run.silent or not can_draw()):
+            for batch in tqdm(batches, f"states of {split}", leave=False, disable=run.silent or None):
                 on_device = move(batch, device)
                 computed = backbone.frozen_states(on_device["text"], on_device["mask"]).cpu().view(torch.int16).numpy()
                 for row, (document, length) in enumerate(zip(batch["document"], batch["length"], strict=True)):

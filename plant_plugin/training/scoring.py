@@ -22,7 +22,6 @@ from plant_plugin.data.batches import move
 from plant_plugin.evaluation.ranking import best_scored
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.planted_scores import PlantedScores
-from plant_plugin.report.bars import can_draw
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.metric_log import Place
 from plant_plugin.report.record import skipped_steps
@@ -43,7 +42,7 @@ def network_logits(network: PlantableNetwork, inputs: Inputs, split: str, settin
     wanted = taken(settings, split, len(batches))
     numbered = zip(range(wanted), batches, strict=False)
     with torch.inference_mode():
-        for _, batch in tqdm(numbered, split, wanted, leave=False, disable=settings.silent or not can_draw()):
+        for _, batch in tqdm(numbered, split, wanted, leave=False, disable=settings.silent or None):
             scored = None
             if "surplus" not in batch:
                 on_device = move(batch, device)
