@@ -18,7 +18,7 @@ import torch
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch.callbacks import Callback, Checkpoint, EarlyStopping, ModelCheckpoint, TQDMProgressBar
 from lightning.pytorch.plugins.environments import TorchElasticEnvironment
-from lightning.pytorch.strategies import DDPStrategy, Strategy
+from lightning.pytorch.strategies import DDPStrategy
 
 from plant_plugin.config.values import parse_interval
 from plant_plugin.errors import PlantError
@@ -152,10 +152,6 @@ def _lighten(module: StageModule) -> str | None:
 def _trainer(module: StageModule, keep_state: KeepState) -> L.Trainer:
     """Return a Lightning trainer that keeps the best weights by ``module.monitor`` and the state to resume from."""
     settings, run, callbacks = module.settings, module.run, list[Callback]()
-    strategy: Strategy | str = "auto"
-    if count() > 1:
-        # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
-        strategy = DDPStrategy(cluster_environment=TorchElasticEnvironment(), find_unused_parameters=True)
     if module.val_batches is not None:
         best_mode, stop_mode = ("min" if name == "Loss" else "max" for name in (module.monitor, module.stop_on))
         callbacks = [
@@ -163,7 +159,7 @@ def _trainer(module: StageModule, keep_state: KeepState) -> L.Trainer:
                 keep_state.folder, "best", module.monitor, mode=best_mode, save_weights_only=True,
                 enable_version_counter=False,
             ),
-            EarlyStopping(module.stop_on, mode=stop_mode, patience=module.patience, strict=True),
+            EarlyStopping(module.stop_on, mode=stop_mode, patience=module.patience),
         ]  # fmt: skip
     callbacks.append(keep_state)  # after `best`, so that the state to resume from knows this epoch's best score
     if bar := not run.silent and can_draw():
@@ -173,7 +169,10 @@ def _trainer(module: StageModule, keep_state: KeepState) -> L.Trainer:
         accelerator="gpu" if device.type == "cuda" else "cpu",
         devices=settings.devices,
         num_nodes=machines(),
-        strategy=strategy,
+        # Stage 1 leaves boosts, values and classifier without a gradient, and networks of users may leave others.
+        strategy=DDPStrategy(cluster_environment=TorchElasticEnvironment(), find_unused_parameters=True)
+        if count() > 1
+        else "auto",
         use_distributed_sampler=False,
         precision=precision_of(settings),
         max_epochs=run.stop_after.get(module.stage, module.epochs),
