@@ -13,7 +13,7 @@ DATA ?= .
 CONSTRAINTS ?= constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check audit format docs integration packaging attacks limits browser speed experiments clean
+.PHONY: help demo test check audit format docs integration packaging attacks limits browser speed xclib experiments clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,8 +71,17 @@ speed: $(STAMP) ## kernels against the plain formula and LibMultiLabel's modules
 		--benchmark-json=.benchmarks/speed.json
 	$(BIN)/python benchmarks/speed/table.py .benchmarks/speed.json
 
+# pyxclib (its distribution: xclib) is on no package index; XCLIB=FOLDER takes a checkout. Results are made with it where it is.
+XCLIB ?= git+https://github.com/kunaldahiya/pyxclib
+PIP := GIT_TERMINAL_PROMPT=0 GIT_HTTP_LOW_SPEED_LIMIT=1000 GIT_HTTP_LOW_SPEED_TIME=20 $(BIN)/python -m pip
+
+xclib: $(STAMP) ## pyxclib from its repository, for propensity-scored metrics; says so where that cannot be
+	@$(PIP) show --quiet xclib > /dev/null 2>&1 \
+		|| { $(PIP) install --quiet six cython && $(PIP) install --quiet --no-build-isolation --no-deps "$(XCLIB)"; } > /dev/null 2>&1 \
+		|| echo "pyxclib could not be installed from $(XCLIB): without it this package computes the same numbers itself"
+
 # Results were made with one thread a run: OMP_NUM_THREADS=2 takes two. DATA is the folder that holds data/.
-experiments: $(STAMP) ## list the runs that the tables and claims lack; RUN=1 makes them, MINUTES=60 as many as fit, ONLY=claims some
+experiments: xclib ## list the runs that the tables and claims lack; RUN=1 makes them, MINUTES=60 as many as fit, ONLY=claims some
 	cd $(DATA) && OMP_NUM_THREADS=$(or $(OMP_NUM_THREADS),1) $(abspath $(BIN))/python \
 		$(CURDIR)/benchmarks/experiments/missing.py $(ONLY) $(if $(RUN),--run) $(if $(MINUTES),--minutes $(MINUTES))
 

@@ -10,7 +10,7 @@ from typing import Any
 from plant_plugin.config import load_config
 from plant_plugin.report.compare import compare
 from plant_plugin.report.formats import markdown
-from plant_plugin.report.systems import load_systems
+from plant_plugin.report.read_systems import load_systems
 from plant_plugin.training.run import run
 
 METRICS = ["P@5", "nDCG@5", "Micro-F1@micro", "Macro-F1-present@macro"]

@@ -168,6 +168,8 @@ def compare(
 ) -> None:
     """Compare RESULTs: files or run folders; NAME=PATH names a system, and those of one name are its seeds.
 
+    Of run folders, as in runs/mimic3_50_*, the newest finished one of each name and seed is taken.
+
     Tests need what `libmultilabel` and `plant evaluate` write beside result.json: per_document.npz. Without it there
     are means and deviations only. Prints Markdown unless --out is given.
 
@@ -179,7 +181,7 @@ def compare(
     from plant_plugin.report.formats import FORMATS, markdown, page
     from plant_plugin.report.pictures import svg_of_comparison
     from plant_plugin.report.published import published
-    from plant_plugin.report.systems import load_systems
+    from plant_plugin.report.read_systems import left_out, load_systems
 
     for out in outs:
         if out.suffix not in FORMATS:
@@ -189,9 +191,11 @@ def compare(
         path = Path(result if Path(result).exists() else result.rpartition("=")[2])
         keep((path, path / "result.json"), *outs)
     papers = published(benchmark) if benchmark else None
-    systems = load_systems(results)
+    reasons = left_out(results, baseline)
+    for path, reason in reasons.items():
+        click.echo(f"Note: {path} is left out: {reason}.", err=True)
     table = compare_systems(
-        systems,
+        load_systems([path for path in results if path not in reasons]),
         baseline,
         metrics=metrics or None,
         columns=FIELDS[columns] if columns else None,

@@ -257,12 +257,12 @@ def _check_files(settings: Settings, problems: Problems) -> None:
             problems.add(key, "the built-in data has no such split", suggestion(name, DEMO), value=name)
     _check_file("label_file", settings.label_file, problems)
     _check_file("test_filter_file", settings.test_filter_file, problems)
-    _check_file("vocab_file", settings.vocab_file, problems)
     vectors = settings.embed_file
+    makes = f"; `plant embeddings {settings.training_file or 'TRAIN'} --out {vectors}` makes it"
+    _check_file("vocab_file", settings.vocab_file, problems, makes if settings.vocab_file == f"{vectors}.vocab" else "")
     if vectors is not None and vectors not in GLOVE:
         near = suggestion(vectors, GLOVE)
-        or_else = f", or name GloVe vectors: {near}; `plant embeddings TRAIN --out FILE` makes such a file"
-        _check_file("embed_file", vectors, problems, or_else)
+        _check_file("embed_file", vectors, problems, f"{makes}, or name GloVe vectors: {near}")
     start, resume = settings.checkpoint_path, settings.resume
     if start is not None and not os.path.exists(start):
         problems.add("checkpoint_path", "no such file or folder", PATH_FIX, value=start)

@@ -92,9 +92,11 @@ def compare(
         check_same_split(system, against)
     if columns is None:
         columns = METRICS if published is None else FIELDS[published.benchmark.field]
+    notes: list[str] = []
     if published is not None:
         columns = published.columns(columns)
-    shown, notes = _columns(systems, metrics, columns), list[str]()
+        notes += published.other_documents(against.told("counts", "documents"))
+    shown = _columns(systems, metrics, columns)
     cells, sums_of_baseline = {}, functools.cache(DocumentSums)
     for system in systems:
         obstacles = {metric.name: obstacle(metric, system, against) for metric in shown}

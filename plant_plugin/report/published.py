@@ -30,6 +30,7 @@ class Benchmark:
 
     field: Literal["icd", "xmc"]  # whose columns are shown
     what: str
+    test: int | None = None  # documents of its test split
 
 
 @dataclass
@@ -101,6 +102,15 @@ class Published:
         """Return the heading of the notes."""
         protocol = "not run again and not tested, with F1, precision and recall at the papers' thresholds"
         return f"Published of {self.benchmark.what}: {protocol}"
+
+    def other_documents(self, number: object) -> list[str]:
+        """Return a sentence where one's results are of another number of test documents, else nothing."""
+        theirs = self.benchmark.test
+        if theirs in (None, number):
+            return []
+        return [
+            f"published results are of {theirs:,} test documents, those compared here of {number:,}: not one benchmark"
+        ]
 
     def columns(self, shown: Sequence[str]) -> list[str]:
         """Return columns of results and, after them, what else the papers report.

@@ -43,10 +43,10 @@ PER_DOCUMENT = "per_document.npz"  # beside result.json: what the tests of `plan
 # Of a result, where they are empty.
 LEFT_OUT = ("changed", "truncated", "planted_scores", "calibration", "refit", "compared")
 PATHS = ("_file", "_dir", "_path", "resume", "registry")  # endings of keys that name files
-# What can change a number. Read from package metadata: nothing is imported for it.
+# What can change a number; pyxclib is distributed as `xclib`. Read from package metadata: nothing is imported for it.
 PACKAGES = (
     "plant-plugin", "libmultilabel", "torch", "lightning", "torchmetrics", "transformers", "peft", "bitsandbytes",
-    "numpy", "scipy", "scikit-learn", "liblinear-multicore", "pyxclib",
+    "numpy", "scipy", "scikit-learn", "liblinear-multicore", "xclib",
 )  # fmt: skip
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.names import Metric, parse_metric
-from plant_plugin.evaluation.per_document import PerDocument, load_per_document
+from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.resampling import DocumentSums, computable
-from plant_plugin.report.result import Result, per_document_path, read_result
+from plant_plugin.report.result import Result
 
 ReadResult = tuple[str, Result, PerDocument | None]  # where it was read, the result, what each document contributes
 AGREE = 1e-5  # float32 beside float64
@@ -41,28 +40,6 @@ class System:
         for key in keys:
             entry = entry.get(key) if isinstance(entry, dict) else None
         return entry
-
-
-def load_systems(paths: Sequence[str]) -> list[System]:
-    """Read results and what lies beside them.
-
-    Args:
-        paths: A result, or a run's folder; ``NAME=PATH`` gives the system its name, which is else that of model and
-            strategy. Results of one name are the seeds of one system.
-
-    Raises:
-        DataError: No result there, or as of :func:`system_of`.
-    """
-    systems: dict[str, list[ReadResult]] = {}
-    for text in paths:
-        name, _, path = text.rpartition("=") if not Path(text).exists() else ("", "", text)
-        file = Path(path, "result.json") if Path(path).is_dir() else Path(path)
-        result, beside = read_result(file), per_document_path(file)
-        documents = load_per_document(beside) if beside.is_file() else None
-        model, strategy = result.get("model") or "unnamed", result.get("strategy", "libmultilabel")
-        called = model if strategy == "libmultilabel" else f"{model} {strategy}"
-        systems.setdefault(name or called, []).append((str(file), result, documents))
-    return [system_of(name, runs) for name, runs in systems.items()]
 
 
 def system_of(name: str, runs: Sequence[ReadResult]) -> System:

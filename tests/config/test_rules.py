@@ -97,6 +97,7 @@ def test_ends_of_ranges_are_allowed() -> None:
         ({"training_file": "none.txt"}, "training_file", "no such file"),
         ({"val_file": "demo:val"}, "val_file", "did you mean demo:valid"),
         ({"embed_file": "glove.6B.10d"}, "embed_file", r"did you mean glove.6B.100d"),
+        ({"embed_file": "v"}, "embed_file", "`plant embeddings demo:train --out v` makes it, or name GloVe"),
         ({"label_file": "none.txt"}, "label_file", "no such file"),
         ({"checkpoint_path": "none"}, "checkpoint_path", "no such file or folder"),
         ({"resume": "auto", "eval": True, "checkpoint_path": "."}, "resume", "auto is for training"),
@@ -151,6 +152,13 @@ def test_what_cannot_run_with_plant(changes: dict[str, Any], key: str, message: 
     found = problems_of(**{**PLANT, **changes})
     assert re.search(message, found[key])
     assert len(found) == 1
+
+
+def test_missing_word_vectors_and_their_words_name_the_command_that_makes_both() -> None:
+    found = problems_of(**{**PLANT, "training_file": "demo:train", "embed_file": "v.txt", "vocab_file": "v.txt.vocab"})
+    assert len(found) == 2
+    for problem in found.values():
+        assert "`plant embeddings demo:train --out v.txt` makes it" in problem
 
 
 @pytest.mark.parametrize(

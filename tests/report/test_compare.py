@@ -18,8 +18,8 @@ from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.report.compare import AVERAGE, FIELDS, compare
 from plant_plugin.report.formats import as_json, markdown, page
 from plant_plugin.report.published import published
+from plant_plugin.report.read_systems import load_systems
 from plant_plugin.report.result import plain, save_result
-from plant_plugin.report.systems import load_systems
 
 NUMBER, LABELS = 80, [f"l{number:02d}" for number in range(20)]
 TRUTH = np.random.default_rng(1).random((NUMBER, len(LABELS))) < 0.15
@@ -355,6 +355,16 @@ def test_published_rows_stand_in_every_format_and_in_no_test(results: Path) -> N
     assert (cell["mean"], cell["mark"], cell["test"]["gain"]) == (
         table.cells["good", "P@5"].mean, "▲", table.cells["good", "P@5"].test.gain,
     )  # fmt: skip
+
+
+def test_published_results_of_another_number_of_test_documents_are_noticed(results: Path) -> None:
+    line = f"published results are of 1,729 test documents, those compared here of {NUMBER}: not one benchmark"
+    call = (*both(results), "--baseline", "good", "--metric", "P@5", "--resamples", "5", "--published")
+    assert invoke(*call, "mimic3_50").output.count(line) == 1
+    assert "not one benchmark" not in invoke(*call, "mimic3_rare50").output  # whose number no source tells
+    papers = published("codiesp")
+    papers.benchmark = replace(papers.benchmark, test=NUMBER)
+    assert papers.other_documents(NUMBER) == []
 
 
 def test_columns_are_those_of_a_field_as_far_as_results_have_them(results: Path) -> None:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import json
+import platform
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -112,6 +115,17 @@ def test_versions_come_from_what_is_installed() -> None:
     assert {"python", "numpy", "scipy", "torch", "libmultilabel"} <= set(found)
     assert found["plant-plugin"] == __version__
     assert "not-installed" not in found
+
+
+def test_pyxclib_is_known_by_the_name_of_its_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name != "xclib":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "0.97"
+
+    assert ("xclib" in versions()) == (importlib.util.find_spec("xclib") is not None)
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    assert versions() == {"python": platform.python_version(), "xclib": "0.97"}
 
 
 def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
