@@ -16,7 +16,7 @@ from pathlib import Path
 import lightning as L
 import torch
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
-from lightning.pytorch.callbacks import Callback, Checkpoint, EarlyStopping, ModelCheckpoint, TQDMProgressBar
+from lightning.pytorch.callbacks import Callback, Checkpoint, TQDMProgressBar
 from lightning.pytorch.plugins.environments import TorchElasticEnvironment
 from lightning.pytorch.strategies import DDPStrategy
 
@@ -41,6 +41,7 @@ from plant_plugin.training.resume import (
     stopped,
 )
 from plant_plugin.training.stage import StageModule, precision_of, so_many
+from plant_plugin.training.stopping import judges
 
 logger = logging.getLogger(__name__)
 
@@ -153,14 +154,7 @@ def _trainer(module: StageModule, keep_state: KeepState) -> L.Trainer:
     """Return a Lightning trainer that keeps the best weights by ``module.monitor`` and the state to resume from."""
     settings, run, callbacks = module.settings, module.run, list[Callback]()
     if module.val_batches is not None:
-        best_mode, stop_mode = ("min" if name == "Loss" else "max" for name in (module.monitor, module.stop_on))
-        callbacks = [
-            ModelCheckpoint(
-                keep_state.folder, "best", module.monitor, mode=best_mode, save_weights_only=True,
-                enable_version_counter=False,
-            ),
-            EarlyStopping(module.stop_on, mode=stop_mode, patience=module.patience),
-        ]  # fmt: skip
+        callbacks = judges(module, keep_state.folder)
     callbacks.append(keep_state)  # after `best`, so that the state to resume from knows this epoch's best score
     if bar := not run.silent and can_draw():
         callbacks.append(TQDMProgressBar(refresh_rate=10))
