@@ -1,17 +1,19 @@
-"""The table of MIMIC's configurations in docs/mimic.md: what each is compared with.
+"""The table of MIMIC's configurations in docs/mimic.md: what each is compared with, and how long it trains.
 
-``python tests/mimic_table.py`` writes it; a test compares.
+``python tests/mimic_table.py`` writes it, and the hours into the heads of the packaged data sets; a test compares.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import mimic_hours
 import yaml
 from packaged_settings import stored
 
 from plant_plugin.commands.configurations import text_of
 from plant_plugin.config import registry
+from plant_plugin.config.methods import data_sets
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "mimic.md"
 BEGIN, END = "<!-- configurations, written by tests/mimic_table.py -->", "<!-- end of the configurations -->"
@@ -26,7 +28,7 @@ BENCHMARKS = {
     "mimic4": ("MIMIC-IV, ICD-10", round(0.729 * 122_279), 7_942),
     "mimic4_icd9": ("MIMIC-IV, ICD-9", 209_326, 8_929),
 }
-HEADINGS = ("configuration", "benchmark", "compared with")
+HEADINGS = ("configuration", "benchmark", "compared with", "hours of an H100")
 
 
 def sizes() -> str:
@@ -50,13 +52,25 @@ def compared_with(name: str, bench: str, model: str) -> str:
 def table() -> str:
     """The block of docs/mimic.md."""
     rows = [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|"]
-    for bench, (benchmark, _, _) in BENCHMARKS.items():
+    for bench, (benchmark, documents, _) in BENCHMARKS.items():
         for name in stored():
             if name.endswith(f"_{bench}"):
                 model = yaml.safe_load(text_of(name))["model_name"]
-                cells = [f"`{name}.yml`", benchmark, compared_with(name, bench, model)]
+                cells = [
+                    f"`{name}.yml`",
+                    benchmark,
+                    compared_with(name, bench, model),
+                    mimic_hours.cell(name, documents),
+                ]
                 rows.append(f"| {' | '.join(cells)} |")
     return "\n".join([BEGIN, sizes(), "", *rows, END])
+
+
+def with_hours(bench: str) -> str:
+    """The packaged file of a data set with the hours as they are now."""
+    names = [name for name in stored() if name.endswith(f"_{bench}")]
+    lines = mimic_hours.head(bench, BENCHMARKS[bench][1], names)
+    return mimic_hours.with_head(data_sets()[bench].read_text(encoding="utf-8"), lines)
 
 
 def page(text: str) -> str:
@@ -66,4 +80,6 @@ def page(text: str) -> str:
 
 
 if __name__ == "__main__":
+    for each in BENCHMARKS:
+        data_sets()[each].write_text(with_hours(each), encoding="utf-8")
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import documentation
+import mimic_hours
 import mimic_table
 import pytest
 from documentation import DOCS, LANGUAGES, LONG, PAGES, PROSE, ROOT, Block, blocks, check, follow, paragraphs
@@ -20,7 +21,7 @@ from made_up_hospital import write_hospital
 
 from plant_plugin.commands.configurations import text_of
 from plant_plugin.commands.doctor import FIRST
-from plant_plugin.config.methods import packaged
+from plant_plugin.config.methods import data_sets, packaged
 from plant_plugin.config.sections import BLOCKS, SCHEMA
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.names import FAMILIES, parse_metric
@@ -158,6 +159,24 @@ def test_a_command_that_fails_is_seen(world: Path, monkeypatch: pytest.MonkeyPat
 def test_mimic_page_has_the_configurations_as_they_are() -> None:
     text = mimic_table.PAGE.read_text(encoding="utf-8")
     assert mimic_table.page(text) == text, "write it anew: python tests/mimic_table.py"
+
+
+@pytest.mark.parametrize("bench", mimic_table.BENCHMARKS)
+def test_heads_of_mimic_data_sets_have_the_hours_as_they_are(bench: str) -> None:
+    text = data_sets()[bench].read_text(encoding="utf-8")
+    assert mimic_table.with_hours(bench) == text, "write them anew: python tests/mimic_table.py"
+
+
+def test_hours_by_hand() -> None:
+    """Seconds a batch of benchmarks/tables/gpu.md times batches times epochs; operations of Mistral 7B."""
+    assert mimic_hours.measured_hours("plant_mimic3", 47_723) == pytest.approx(
+        1492 * (0.645 * 10 + 0.976 * 20) / 3600, 1e-3
+    )
+    assert mimic_hours.measured_hours("laat_mimic3", 47_723) == pytest.approx(5966 * 0.2965 * 50 / 3600, 1e-3)
+    assert mimic_hours.cell("plm_icd_mimic3", 47_723) == "not measured"  # others used the GPU meanwhile
+    assert mimic_hours.cell("plant_mimic3_50", 8_066) == "not measured"
+    counted = mimic_hours.counted_hours("plant_llm_mimic3", 1_000)
+    assert counted == pytest.approx(20 * 1_000 * 4096 * 6 * 6.98e9 / (0.35 * 989e12) / 3600, 1e-3)
 
 
 @pytest.mark.parametrize("name", [name for name in packaged() if "_mimic" in name])
