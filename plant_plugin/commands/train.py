@@ -22,6 +22,8 @@ from plant_plugin.errors import ConfigError, DataError, needs_extra
 if TYPE_CHECKING:
     from plant_plugin.report.result import Result
 
+every_option = click.option("--all", "every", is_flag=True, help="Print every number at the end, not six.")
+
 
 @click.command(
     cls=ConfigCommand,
@@ -36,14 +38,15 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Load a model of LibMultiLabel; it is a pickle, which can run any code.",
 )
+@every_option
 @click.version_option(package_name="plant-plugin", prog_name="plant_plugin")
-def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None:
+def libmultilabel(config: str | None, trust_code: bool, every: bool, **flags: object) -> None:
     """Train and test a multi-label text classifier: PLANT, or any model of LibMultiLabel.
 
     Takes the configuration files and flags of LibMultiLabel's main.py, and PLANT's own. A flag beats the file. What
     is wrong with a configuration is reported all at once, before any data are read.
     """
-    _train(config, trust_code, flags)
+    _train(config, trust_code, every, flags)
 
 
 @click.command(cls=ConfigCommand)
@@ -52,7 +55,8 @@ def libmultilabel(config: str | None, trust_code: bool, **flags: object) -> None
 @click.option("--from", "folder", metavar="RUN_FOLDER", type=FOLDER,
               help="Continue this run with FILE's documents or what coders finished at a desk.")  # fmt: skip
 @click.option("--trust-code", is_flag=True, help="Run code that RUN_FOLDER names: a registry or network of its own.")
-def train(file: str, config: str, folder: Path | None, trust_code: bool, **flags: object) -> None:
+@every_option
+def train(file: str, config: str, folder: Path | None, trust_code: bool, every: bool, **flags: object) -> None:
     """Train PLANT on FILE, your documents, with what suits them: network, length, epochs, evidence, names, weights.
 
     Looks at the data, says in ten lines what it chose and why, and writes that down as settled.yml in the run's folder.
@@ -65,13 +69,13 @@ def train(file: str, config: str, folder: Path | None, trust_code: bool, **flags
     if flags.get("training_file") is not None:
         raise ConfigError("FILE is what is trained on", where="--training_file", fix="leave out one of the two")
     if folder is None:
-        return _train(config, trust_code, {**flags, "training_file": file})
+        return _train(config, trust_code, every, {**flags, "training_file": file})
     if click.get_current_context().get_parameter_source("config") is not ParameterSource.DEFAULT:
         raise ConfigError("--from takes the run's own configuration", where="--config", fix="leave out one of the two")
-    _train_further(folder, Path(file), overrides_from(flags), trust_code)
+    _train_further(folder, Path(file), overrides_from(flags), trust_code, every)
 
 
-def _train_further(folder: Path, file: Path, overrides: dict[str, object], trust_code: bool) -> None:
+def _train_further(folder: Path, file: Path, overrides: dict[str, object], trust_code: bool, every: bool) -> None:
     from plant_plugin.report.record import RUN_FILE
     from plant_plugin.report.run_folder import stoppable
     from plant_plugin.training.further import further
@@ -91,7 +95,7 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object], trust
     for torn in remove_torn(new_folder):
         say(f"removed {torn}: a training that was killed before it began")
     try:
-        _show(run(settings), settings.silent)
+        _show(run(settings), settings.silent, every)
     finally:
         if not (new_folder / RUN_FILE).exists():  # refused before it began
             shutil.rmtree(new_folder, ignore_errors=True)
@@ -99,14 +103,16 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object], trust
         click.echo(f"the model is in {new_folder}", err=True)
 
 
-def _show(result: Result, silent: bool) -> None:
-    if result and not silent:  # there is none where nothing was tested
-        from plant_plugin.report.tables import print_results
+def _show(result: Result, silent: bool, every: bool) -> None:
+    if not result or silent:  # there is none where nothing was tested
+        return
+    from plant_plugin.report.summary import print_summary
+    from plant_plugin.report.tables import print_results
 
-        print_results(result)
+    (print_results if every else print_summary)(result)
 
 
-def _train(config: str | None, trust_code: bool, flags: Mapping[str, object]) -> None:
+def _train(config: str | None, trust_code: bool, every: bool, flags: Mapping[str, object]) -> None:
     from plant_plugin.report.run_folder import stoppable
 
     with stoppable(lambda: True):  # the imports take seconds
@@ -114,7 +120,7 @@ def _train(config: str | None, trust_code: bool, flags: Mapping[str, object]) ->
 
         settings = replace(load_config(config, overrides_from(flags)), trust_code=trust_code)
         from plant_plugin.training.run import run
-    _show(run(settings), settings.silent)
+    _show(run(settings), settings.silent, every)
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -148,7 +154,8 @@ def host(script: Path, arguments: tuple[str, ...]) -> None:
 @click.command(cls=SearchCommand)
 @click.argument("config")
 @raw_csv_option
-def search(config: str, raw_csv: bool, **flags: object) -> None:
+@every_option
+def search(config: str, raw_csv: bool, every: bool, **flags: object) -> None:
     """Search the best hyper-parameters of CONFIG, a file in which some values are sampling expressions.
 
     E.g. learning_rate: ['grid_search', [0.01, 0.001]]: LibMultiLabel's keys, expressions and *_tune.yml files. Trials
@@ -161,4 +168,4 @@ def search(config: str, raw_csv: bool, **flags: object) -> None:
     plan = plan_search(config, overrides)
     from plant_plugin.training.search.search import search as run_search
 
-    _show(run_search(plan, silent=silent, raw_csv=raw_csv), silent)
+    _show(run_search(plan, silent=silent, raw_csv=raw_csv), silent, every)

@@ -46,7 +46,7 @@ def print_results(result: Result, *, console: Console | None = None) -> None:
     variants = {family: f"{family} ({meaning})" for family, meaning in MACRO_VARIANTS.items()}
     tuned = TUNED if {"micro", "macro"} & set(used) else ""
     by_bin = f"F1@{of_bins} by how often the training split has the label"
-    parts: list[RenderableType] = [Text(_title(result), style="bold"), Text(_counts(counts))]
+    parts: list[RenderableType] = [Text(heading(result), style="bold"), Text(_counts(counts))]
     parts += _table("Ranking, ties broken by lower label id", "at k =", ranked, {})
     parts += _table("By threshold" + tuned, "threshold", thresholded, {**variants, **scores})
     parts += _table(by_bin, "training documents", binned, {})
@@ -79,7 +79,8 @@ def _table(title: str, head: str, cells: Cells, headings: Mapping[str, str]) -> 
     return [table] if cells else []
 
 
-def _title(result: Result) -> str:
+def heading(result: Result) -> str:
+    """Return what was tested, and where."""
     headings = [str(result[key]) for key in ("dataset", "model", "strategy") if result.get(key)]
     seed = f", seed {result['seed']}" if result.get("seed") is not None else ""
     return f"{' · '.join(headings)} · {result.get('split', 'test')} split{seed}. Metrics in percent."

@@ -178,10 +178,18 @@ def test_output_that_finds_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("plant_plugin.report.tables.print_results", full)
+    monkeypatch.setattr("plant_plugin.report.summary.print_summary", full)
     monkeypatch.setattr("plant_plugin.training.run.run", lambda config: {"metrics": {}})
     outcome = invoke(libmultilabel, "-c", "plant_demo.yml")
     assert (outcome.exit_code, outcome.output.splitlines()[0]) == (2, "Error: output: the disk is full")
+
+
+def test_six_numbers_are_printed_and_all_where_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = {**dict.fromkeys(["P@1", "P@5", "nDCG@5", "MAP-gold"], 0.5), "AUC-macro": 0.25}
+    monkeypatch.setattr("plant_plugin.training.run.run", lambda config: {"metrics": metrics})
+    few, every = (invoke(libmultilabel, "-c", "plant_demo.yml", *more) for more in ([], ["--all"]))
+    assert (few.output.count("50.00"), few.output.count("25.00")) == (4, 0)
+    assert every.output.count("25.00") == 1
 
 
 @pytest.mark.parametrize("by_lightning", [False, True])
