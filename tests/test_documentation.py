@@ -16,7 +16,21 @@ import documentation
 import mimic_hours
 import mimic_table
 import pytest
-from documentation import DOCS, LANGUAGES, LONG, PAGES, PROSE, ROOT, Block, blocks, check, follow, paragraphs
+from documentation import (
+    DOCS,
+    LANGUAGES,
+    LONG,
+    PAGES,
+    PROSE,
+    ROOT,
+    Block,
+    blocks,
+    check,
+    follow,
+    inline,
+    paragraphs,
+    run,
+)
 from made_up_hospital import write_hospital
 
 from plant_plugin.commands.configurations import text_of
@@ -110,6 +124,7 @@ def coded(folder: Path) -> None:
     (folder / "coded.txt").write_text("R50.9 R05\tfever and cough\nI10\thypertension\n", encoding="utf-8")
 
 
+MENTIONS = [["plant", "prepare"], ["plant", "doctor", "--config"]]
 BROUGHT = {"desk": coded, "your_data": your_data, "mimic": raw_mimic, "your_backbone": language_model}
 
 
@@ -118,6 +133,27 @@ def test_follow_the_page(page: Path, world: Path, monkeypatch: pytest.MonkeyPatc
     if page.stem in BROUGHT:
         BROUGHT[page.stem](world)
     follow(page, monkeypatch)
+
+
+@pytest.mark.integration
+def test_every_command_of_the_mimic_page_runs_as_printed(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw_mimic(world)
+    follow(DOCS / "mimic.md", monkeypatch, long=True)
+    placeholders = {"RUN_FOLDER": str(next(Path("runs").glob("mimic3_plant_mimic3_*"))), "DIR": "stripped"}
+    for words in inline(DOCS / "mimic.md"):
+        command = [placeholders.get(word, word) for word in words]
+        if command[0] == "--config":
+            run(["libmultilabel", *command], monkeypatch)
+        elif command[0] == "pip":
+            check(command)
+        elif command[0].startswith("--min_count"):
+            check(["plant", "prepare", "mimic4", "--hosp", "a", "--note", "b", "--out", "c", *command])
+        elif command[0].startswith("--"):
+            check(["libmultilabel", "--config", "plant_mimic3.yml", *command])
+        elif command not in MENTIONS:
+            run(command, monkeypatch)
+    assert len(list(Path("runs").glob("mimic3_plant_mimic3_*"))) == 2  # the second reads LAAT's network
+    assert (world / "stripped" / "model.safetensors").is_file()
 
 
 @EVERY_PAGE
