@@ -1,9 +1,9 @@
 """Which pages are out of date, known without making one: beside the pages stands what each was made from.
 
-A page is made of results, of its experiment's definition, of what papers report of its data, and by the code that computes
-and prints its numbers. Where a digest of all that, or of the page itself, is another than when the page was written, the
-page is out of date. Of the package's code the digest is of what it makes of a made-up comparison, so that a new name in
-it changes nothing.
+A page is made of results, of its experiment's definition, of what papers report of its data, and by the code that
+computes and prints its numbers. Where a digest of all that, or of the page itself, is another than when the page was
+written, the page is out of date. Of the package's code the digest is of what it makes of a made-up comparison, so that
+a new name in it changes nothing.
 """
 
 from __future__ import annotations
