@@ -135,7 +135,8 @@ def check(command: list[str]) -> None:
 def check_configuration(flags: dict[str, Any]) -> None:
     """Check a configuration and flags; only missing data are no error."""
     config = flags.pop("config")
-    flags.pop("trust_code")  # no key
+    for no_key in ("trust_code", "every"):
+        flags.pop(no_key)
     try:
         load_config(config, overrides_from(flags))
     except ConfigError as error:

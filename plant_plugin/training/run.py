@@ -74,7 +74,7 @@ def _run(config: Config, tests: bool) -> Result:
         if config.settled and os.environ.get("RANK", "0") == "0":
             write_text(config.checkpoint_dir / SETTLED, config.settled)
         result = run_in_folder(config, tests=tests)
-        if config.settled and not config.silent and is_first():
+        if not config.silent and not config.eval and is_first():
             folder = shlex.quote(str(config.checkpoint_dir))
             commands = f"\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
             print(f"the model is in {folder}{commands if is_ours(config) else ''}", file=sys.stderr)
