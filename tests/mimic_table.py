@@ -41,9 +41,9 @@ def compared_with(name: str, bench: str, model: str) -> str:
     """Whose numbers a run's stand beside."""
     if name.startswith("plant_paper"):
         return "the paper's own numbers"
-    if name.startswith("planted_"):
-        own = name.removeprefix("planted_")
-        return f"`{own}.yml`" if own in stored() else "LibMultiLabel"
+    unplanted = name.removeprefix("planted_")
+    if unplanted != name and unplanted in stored():
+        return f"`{unplanted}.yml`"
     if model == "PLANT":
         return "all others" if not name.startswith("plant_llm") else f"`plant_{bench}.yml`"
     return registry.entries("networks")[model].source.removeprefix("LibMultiLabel; ").partition(",")[0]

@@ -15,7 +15,7 @@ from plant_plugin.config.signatures import REQUIRED
 from plant_plugin.errors import ConfigError, MissingExtraError, PlantError
 
 ENTRIES = [entry for kind in KINDS for entry in registry.entries(kind).values()]
-OURS = "PLANT PLANTL2R LAAT PLMICD PLMCA MultiResCNN PlantedCAML PlantedBiGRULWAN".split()
+OURS = "PLANT PLANTL2R LAAT PLMICD PLMCA PlantedPLMCA MultiResCNN PlantedCAML PlantedBiGRULWAN".split()
 UPSTREAM = "KimCNN XMLCNN CAML BiGRULWAN BiLSTMLWAN BiLSTMLWMHAN CNNLWAN BERT BERTAttention AttentionXML".split()
 
 

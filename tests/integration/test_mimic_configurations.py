@@ -73,12 +73,13 @@ def test_runs_to_its_result(
         assert outcome.exit_code == 0, (before, outcome.output, outcome.exception)
         done.add(before)
     given = ["--max_seq_length", "60", "--cpu", "--silent", "--seed", "1", "--data_workers", "0"]
-    given += ["--precision", "32"]  # fp16 needs a GPU
     given += ["--result_dir", str(tmp_path / "runs"), "--cache_dir", str(hospital / "cache")]
     ours = registry.get("networks", config["model_name"]).ours
-    given += ["--stage1.epochs", "1", "--stage2.epochs", "1"] if ours else ["--epochs", "1"]
-    set_here = {*network, *(("num_heads", "pool_size") if config["model_name"] == "PLANT" else ())}
-    small = {key: value for key, value in SMALL.items() if key in set_here}
+    # fp16 needs a GPU
+    given += ["--stage1.epochs", "1", "--stage2.epochs", "1", "--precision", "32"] if ours else ["--epochs", "1"]
+    known = registry.get("networks", config["model_name"]).signature(network)
+    needed = ("num_heads", "pool_size", *(("lm_window",) if "lm_weight" in network else ()))
+    small = {key: value for key, value in SMALL.items() if key in network or (key in needed and key in known)}
     if network.get("lm_weight") == "mistral-7b":
         small["lm_weight"] = "models/tiny-mistral"
     given += [part for key, value in small.items() for part in (f"--network_config.{key}", str(value))]

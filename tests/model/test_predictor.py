@@ -35,6 +35,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "PlantedBiGRULWAN": {"rnn_dim": 16, "embed_dim": 16},
     "PLMICD": {"lm_weight": "bert", "lm_window": 16, **PRIOR},
     "PLMCA": {"lm_weight": "bert", "lm_window": 16, **PRIOR},
+    "PlantedPLMCA": {"lm_weight": "bert", "lm_window": 16, **PRIOR},
     "PLANTL2R": {"embed_dim": 8, "hidden_size": 12, "num_layers": 2, "ranker_size": 8, "ranker_hidden": 8},
 }
 

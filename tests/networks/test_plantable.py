@@ -23,6 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "LAAT": {"hidden_size": 8, "projection_size": 5},
     "PLMICD": {"lm_window": 3, "projection_size": 5},
     "PLMCA": {"lm_window": 3},
+    "PlantedPLMCA": {"lm_window": 3},
     "MultiResCNN": {"filter_sizes": [2, 3], "num_filter_per_size": 4},
     "PlantedCAML": {"filter_sizes": [4], "num_filter_per_size": 8},
     "PlantedBiGRULWAN": {"rnn_dim": 8},
@@ -43,7 +44,7 @@ def build(tiny_bert: Path) -> Build:
     def made(name: str, planted_prior: str = "none", *, as_drawn: bool = False, **changes: Any) -> HeadNetwork:
         torch.manual_seed(1)
         options = {**SMALL[name], "planted_prior": planted_prior, **changes}
-        if name.startswith("PLM"):
+        if "PLM" in name:
             options["lm_weight"] = str(tiny_bert)
         else:
             options["embed_vecs"] = torch.randn(WORDS, DIM)

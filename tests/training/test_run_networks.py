@@ -32,7 +32,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "PlantedBiGRULWAN": {"rnn_dim": 16, "embed_dim": 16, **PRIOR},
     OWN: {"sharpness": 0.5, "prior": True},
 }
-WINDOWED = ["PLMICD", "PLMCA"]
+WINDOWED = ["PLMICD", "PLMCA", "PlantedPLMCA"]
 SHORT = {"stage1__epochs": 1, "stage2__epochs": 1}
 
 
