@@ -76,11 +76,10 @@ def _write_mimic3(folder: Path, numbers: list[int], chosen: list[set[str]], text
     write_mdace(folder / "MDACE" / "data", {numbers[0]: {1: [mark]}})
     for kind in ("full", "50"):
         write_lists(folder / "caml-mimic" / "mimicdata" / "mimic3", lists, kind=kind)
+    _write_split(folder, "mimiciii_clean", "splits", numbers)
 
 
 def _write_mimic4(folder: Path, numbers: list[int], chosen: list[set[str]], texts: list[str]) -> None:
-    from pyarrow import feather, table
-
     rows, operations, names = [], [], {}
     of_version: dict[int, list[int]] = {9: [], 10: []}
     for number, codes in zip(numbers, chosen, strict=True):
@@ -100,7 +99,14 @@ def _write_mimic4(folder: Path, numbers: list[int], chosen: list[set[str]], text
         target.parent.mkdir(parents=True)
         source.rename(target)
     for version, stays in of_version.items():
-        path = folder / "medical-coding-reproducibility" / "files" / "data" / f"mimiciv_icd{version}"
-        path.mkdir(parents=True)
-        splits = [split_of(number).replace("dev", "val") for number in stays]
-        feather.write_feather(table({"_id": stays, "split": splits}), path / f"mimiciv_icd{version}_split.feather")
+        _write_split(folder, f"mimiciv_icd{version}", "split", stays)
+
+
+def _write_split(folder: Path, name: str, ending: str, stays: list[int]) -> None:
+    """One of Edin et al.'s split files, in their repository."""
+    from pyarrow import feather, table
+
+    path = folder / "medical-coding-reproducibility" / "files" / "data" / name
+    path.mkdir(parents=True)
+    splits = [split_of(number).replace("dev", "val") for number in stays]
+    feather.write_feather(table({"_id": stays, "split": splits}), path / f"{name}_{ending}.feather")
