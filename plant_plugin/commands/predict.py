@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
 from plant_plugin.commands import shared
-from plant_plugin.commands.printing import data_stream, raw_csv_option
+from plant_plugin.commands.growing import Growing, say_so_far, written_at_once
+from plant_plugin.commands.printing import raw_csv_option
 from plant_plugin.commands.reading import reads_documents
 from plant_plugin.errors import ConfigError
-from plant_plugin.files import atomic_write
 
 if TYPE_CHECKING:
     from plant_plugin.data.tables import Table
@@ -33,7 +31,8 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
     metavar="URL",
     help="Code system of the labels in FHIR; known only where all are codes of ICD-10-CM or ICD-9-CM.",
 )
-@click.option("--out", type=shared.FILE, help="Write to this file.")
+@click.option("--out", type=shared.FILE, help="Write to this file; until it is whole, FILE.unfinished grows.")
+@click.option("--resume", is_flag=True, help="Go on where a command that was stopped had come to.")
 @raw_csv_option
 @shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
 @click.option("--top", type=shared.COUNT, help="At most so many labels; without --threshold the best so many.")
@@ -47,6 +46,7 @@ def predict(
     output: str,
     system: str | None,
     out: Path | None,
+    resume: bool,
     raw_csv: bool,
     threshold: float | str | None,
     top: int | None,
@@ -71,30 +71,27 @@ def predict(
 
     part = partial(written, output=output, raw_csv=raw_csv, system=system, threshold=threshold, top=top)
     read = partial(load, model, batch_size)
+    growing = Growing.of(model, out, resume=resume, by_workers=address is not None)
+    rest = documents if growing is None else growing.rest(documents, documents.name)
     if address is not None:
         parts = predict_on_workers(documents, read, part, batch_size, address)
     else:
-        parts = map(partial(part, read()), in_chunks(documents, batch_size))
-    counts = Counter[str]()
+        parts = map(partial(part, read()), in_chunks(rest, batch_size))
+    counts, header = Counter[str](growing.state["counts"] if growing else {}), HEADERS.get(output, "")
     # A bar on the terminal where the output goes elsewhere.
-    with _target(out) as stream, tqdm(unit=" documents", disable=None if out else True) as bar:
-        stream.write(HEADERS.get(output, ""))
-        for text, of_part in parts:
+    with (
+        growing.opened(header) if growing else written_at_once(out, header) as stream,
+        tqdm(unit=" documents", disable=None if out else True, initial=counts["documents"]) as bar,
+    ):
+        for text, of_part in say_so_far(parts):
             stream.write(text)
             counts.update(of_part)
             bar.update(of_part["documents"])
+            if growing:
+                growing.note(stream, of_part)
     # Counts, never content.
     click.echo(f"{counts['documents']:,} documents", err=True)
     if counts["empty"]:
         click.echo(f"{counts['empty']:,} hold nothing that the model reads: their labels mean nothing", err=True)
     if counts["cut"]:
         click.echo(f"{counts['cut']:,} fill all that the network reads; it did not read the rest", err=True)
-
-
-@contextlib.contextmanager
-def _target(out: Path | None) -> Iterator[IO[str]]:
-    if out is None:
-        yield data_stream()
-        return
-    with atomic_write(out) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
-        yield stream

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,38 @@ def test_csv_with_names(trained: Path, tmp_path: Path) -> None:
     assert {row["id"] for row in rows} == {"1", "2", "3"}
     nothing = [row for row in rows if row["id"] == "3"]
     assert nothing[0]["rank"] in "01"
+
+
+@pytest.mark.parametrize("output", ["jsonl", "csv", "scores", "fhir"])
+def test_a_stopped_prediction_goes_on(
+    trained: Path, task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    texts = [str(task / "test.txt"), "--output", output, "--batch-size", "1", "--system", "urn:codes"]
+    flags = texts if output == "fhir" else texts[:-2]
+    whole, out = predict(trained, *flags), tmp_path / "out"
+    calls = iter([False, False, True])
+
+    def stopped(*arguments: object, **options: object) -> object:
+        if next(calls, False):
+            raise KeyboardInterrupt
+        return written(*arguments, **options)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("plant_plugin.model.prediction_files.written", stopped)
+        assert predict(trained, *flags, "--out", str(out)).exit_code == 130
+    assert 0 < (tmp_path / "out.unfinished").stat().st_size < len(whole.stdout.encode())
+    other = predict(trained, *flags, "--out", str(out), "--resume", "--top", "1")
+    assert "another model or other flags" in other.output
+    outcome = predict(trained, *flags, "--out", str(out), "--resume")
+    assert (outcome.exit_code, outcome.stdout) == (0, ""), outcome.output
+    resumed, once = (re.sub(r"urn:uuid:[0-9a-f-]+", "", text) for text in (out.read_text("utf-8"), whole.stdout))
+    assert resumed == once
+    assert outcome.stderr.splitlines()[-1] == whole.stderr.splitlines()[-1]
+
+
+def test_only_a_plain_file_is_gone_on_with(trained: Path) -> None:
+    outcome = predict(trained, "--resume", given=NOTES)
+    assert (outcome.exit_code, "--resume: only a plain file" in outcome.output) == (2, True)
 
 
 def test_scores_are_those_of_the_run(trained: Path, task: Path) -> None:
