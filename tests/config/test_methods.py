@@ -43,6 +43,20 @@ def test_every_method_runs_on_every_data_set(data: str, tmp_path: Path, monkeypa
     assert set(content.get("measured", [])) <= methods.methods().keys()
 
 
+@pytest.mark.parametrize("method", ["plant_llm", "planted_plm_icd", "planted_plm_ca"])
+@pytest.mark.parametrize("data", data_sets())
+def test_a_planted_language_model_starts_low_and_learns_slower_than_its_head(
+    method: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = load_with_files(f"{method}_{data}")
+    assert config.network_config["initial_logit"] == -2
+    for stage in (config.stage1, config.stage2):
+        assert stage.learning_rate is not None
+        assert stage.encoder_learning_rate is not None
+        assert stage.encoder_learning_rate <= stage.learning_rate / 15
+
+
 @pytest.mark.parametrize("method", methods.methods())
 def test_a_method_by_itself_leaves_lengths_to_the_data(method: str) -> None:
     values, _ = read_configuration(method)
