@@ -39,7 +39,8 @@ AT_ONCE, A_FILE = 64, 4096  # texts that an encoder reads at once, and that a fi
 Vectors = npt.NDArray[np.float32]
 Encoder = Callable[[Sequence[str]], Vectors]
 TASKS = (
-    ("eurlex57k", "test", ("train",)), ("yso", "test", ("train",)), ("bc5cdr", "test", ("train",)),
+    ("eurlex57k", "valid", ("train",)), ("eurlex57k", "test", ("train",)),
+    ("yso", "test", ("train",)), ("bc5cdr", "test", ("train",)),
     ("codiesp/en_diagnoses", "valid", ("train",)), ("codiesp/en_diagnoses", "test", ("train", "valid")),
     ("codiesp/es_diagnoses", "valid", ("train",)), ("codiesp/es_diagnoses", "test", ("train", "valid")),
     ("codiesp/es_procedures", "valid", ("train",)), ("codiesp/es_procedures", "test", ("train", "valid")),

@@ -7,55 +7,78 @@ over the seeds whose models are still in the work folder.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from definitions import Planned
 from name_baselines import TASKS
 from run import finished, place_of
-from zero_shot import PAGE, RESULTS, Metrics, Scores, Task, evaluated, keep, page, read_task
+from zero_shot import PAGE, RESULTS, Metrics, Scores, Task, evaluated, keep, page, read_task, zero_shot_metrics
 
 from plant_plugin.files import read_json, write_text
 from plant_plugin.model.predictor import Predictor
+from plant_plugin.relevance.names.learning import spoken_words
+from plant_plugin.relevance.names.open_labels import OpenLabels
+from plant_plugin.relevance.phrases import words_of
+
+ALONE = ", asked for used labels alone"
 
 
-def scores_of(predictor: Predictor, task: Task) -> Scores:
-    """Log odds by names of a task's unseen labels, (N, U); -inf where a label is not proposed."""
-    names = predictor.open_labels
-    assert names is not None
-    column_of = {label: column for column, label in enumerate(task.labels)}
-    places = np.array([column_of.get(label, -1) for label in predictor.labels])
-    scores = np.full((len(task.texts), len(task.labels)), -np.inf)
+def scores_of(names: OpenLabels, task: Task, labels: int) -> Scores:
+    """Log odds by names of the first unseen labels of a task, which alone are looked for, (N, U); -inf: not proposed.
+
+    With all labels of a task these are what the product says.
+    """
+    index, column_of = names.proposer.index, {label: column for column, label in enumerate(task.labels[:labels])}
+    places = np.array([column_of.get(label, -1) for label in index.labels])
+    seen = {label for label, there in zip(names.labels, names.seen, strict=True) if there}
+    wanted = names.proposer.block(places >= 0)
+    others = names.proposer.block(np.array([label in seen for label in index.labels]))
+    scores = np.full((len(task.texts), labels), -np.inf)
     for row, text in enumerate(task.texts):
-        proposed = names.propose(text)
-        unseen = names.by_name[proposed.columns] & (places[proposed.columns] >= 0)
-        scores[row, places[proposed.columns[unseen]]] = proposed.log_odds[unseen]
+        words, where = words_of(text)
+        read = names.proposer.read(words, where, spoken_words(names.phrases, text, where))
+        candidates = names.proposer.candidates(read, wanted, others)
+        scores[row, places[candidates.labels]] = names.trees.log_odds(candidates.counts)
     return scores
+
+
+def rows_of(task: Task, method: str, models: Sequence[OpenLabels]) -> list[dict[str, Any]]:
+    """Rows of the page, a mean over models: among all labels, and asked for used labels alone."""
+    said: dict[tuple[str, str], list[Metrics]] = defaultdict(list)
+    for names in models:
+        if task.used < len(task.labels):
+            for among, metrics in evaluated(task, scores_of(names, task, len(task.labels))).items():
+                said[among, method].append(metrics)
+        alone = zero_shot_metrics(scores_of(names, task, task.used), task.truth[:, : task.used])
+        said["used", method + ALONE].append(alone)
+    of_task, labels = {"data": task.name, "split": task.split}, {"used": task.used, "named": len(task.labels)}
+    return [
+        {**of_task, "among": among, "labels": labels[among], "method": each,
+         "metrics": {metric: float(np.mean([one[metric] for one in seeds])) for metric in seeds[0]}}
+        for (among, each), seeds in said.items()
+    ]  # fmt: skip
 
 
 def measure(runs: list[Planned], folder: Path, work: Path) -> None:
     """Add rows of the models that read names to the page of unseen labels."""
-    found: dict[tuple[str, str, str], list[Metrics]] = defaultdict(list)
-    tasks: dict[str, Task] = {}
+    models: dict[tuple[str, str], list[OpenLabels]] = defaultdict(list)
     for planned in runs:
         run = finished(place_of(planned, folder, work))
         if run is None or planned.config.label_set != "named":
             continue
         name = Path(planned.config.training_file or "").parent.as_posix().removeprefix("data/")
-        tested = [(split, seen) for task, split, seen in TASKS if task == name and split == "test"]
-        if not tested:  # a data set that the page does not have
-            continue
-        split, seen = tested[0]
-        task = tasks.setdefault(name, read_task(Path("data"), name, split, seen))
-        scores = scores_of(Predictor.load(run, device="cpu"), task)
-        for among, metrics in evaluated(task, scores).items():
-            found[name, among, planned.name].append(metrics)
+        names = Predictor.load(run, device="cpu").open_labels
+        assert names is not None
+        models[name, planned.name].append(names)
     rows = []
-    for (name, among, method), seeds in found.items():
-        labels = tasks[name].used if among == "used" else len(tasks[name].labels)
-        metrics = {metric: float(np.mean([each[metric] for each in seeds])) for metric in seeds[0]}
-        of_task = {"data": name, "split": tasks[name].split, "among": among, "labels": labels}
-        rows.append({**of_task, "method": f"{method}, trained, {len(seeds)} seeds", "metrics": metrics})
+    for (name, method), seeds in models.items():
+        for task, split, seen in TASKS:
+            if task == name and split == "test":  # else a data set that the page does not have
+                of_test = read_task(Path("data"), name, split, seen)
+                rows += rows_of(of_test, f"{method}, trained, {len(seeds)} seeds", seeds)
     if not rows:
         return
     keep(rows)
