@@ -14,13 +14,13 @@ from unittest import mock
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from plant_plugin.config import registry
 from plant_plugin.data.batches import move
-from plant_plugin.networks.language_baselines import CrossAttentionHead
+from plant_plugin.networks import language_baselines
 from plant_plugin.networks.losses import hard_negatives
-from plant_plugin.networks.plantable import Hidden
+from plant_plugin.networks.planted_plm_ca import OwnOutputsHead
 from plant_plugin.relevance import phrases
 from plant_plugin.relevance.mutual_information import Relevance
 from plant_plugin.report.logs import append_log
@@ -89,20 +89,8 @@ def watched_training() -> AbstractContextManager[Any]:
 
 
 def output_per_label() -> AbstractContextManager[Any]:
-    """PLM-CA's head reads each label's attended state by a vector of that label's own, not by one for all."""
-    made = CrossAttentionHead.__init__
-
-    def make(self: CrossAttentionHead, *arguments: Any) -> None:
-        made(self, *arguments)
-        self.outputs = nn.Parameter(self.output.weight.detach().repeat(self.num_labels, 1))
-
-    def read(self: CrossAttentionHead, hidden: Hidden, keys: Tensor, values: Tensor, labels: Tensor) -> Tensor:
-        narrow = self._product_dtype(hidden)
-        with torch.autocast(device_type=values.device.type, dtype=narrow, enabled=narrow is not None):
-            attended = self.norm(self._weights(hidden, keys, labels)[:, 0] @ values)  # (B, M, H)
-        return self._wide((attended * self.outputs[labels]).sum(dim=-1) + self.output.bias)
-
-    return mock.patch.multiple(CrossAttentionHead, __init__=make, _read=read)
+    """PLM-CA has the head of what the package has as PlantedPLMCA since: an output vector of each label's own."""
+    return mock.patch.object(language_baselines, "CrossAttentionHead", OwnOutputsHead)
 
 
 def common_labels_alone() -> AbstractContextManager[Any]:
