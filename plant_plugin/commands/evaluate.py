@@ -192,10 +192,10 @@ def compare(
         keep((path, path / "result.json"), *outs)
     papers = published(benchmark) if benchmark else None
     reasons = left_out(results, baseline)
-    for path, reason in reasons.items():
-        click.echo(f"Note: {path} is left out: {reason}.", err=True)
+    for left, reason in reasons.items():
+        click.echo(f"Note: {left} is left out: {reason}.", err=True)
     table = compare_systems(
-        load_systems([path for path in results if path not in reasons]),
+        load_systems([result for result in results if result not in reasons]),
         baseline,
         metrics=metrics or None,
         columns=FIELDS[columns] if columns else None,

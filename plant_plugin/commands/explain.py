@@ -49,7 +49,8 @@ def explain(
     one. Contributions are exact: those of the words, the label's own and the planted scores' sum to the logit. The
     output holds the document's text: treat it as you treat the document.
     """
-    from plant_plugin.model.formats import as_dictionary, print_explanation
+    from plant_plugin.model.formats import as_dictionary
+    from plant_plugin.model.printed import print_explanation
 
     shared.keep((documents.source, model, *beside), html)
     text = _text(documents, document)

@@ -1,11 +1,11 @@
-"""Explanations for files and the terminal; :mod:`plant_plugin.model.page` makes a page.
+"""Explanations as JSON; :mod:`plant_plugin.model.page` makes a page, :mod:`plant_plugin.model.printed` prints them.
 
 An explanation is one dictionary, :class:`Explained`, whose types the OpenAPI page shows too.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -13,12 +13,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from plant_plugin.model.explanation import Explanation, LabelEvidence
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 WORDS = 20  # words of a label that JSON holds
-SHOWN_PASSAGES, SHOWN_WORDS, SHOWN_TERMS = 5, 8, 5  # of a label, on the terminal
 
 
 class Passage(TypedDict):
@@ -99,7 +94,7 @@ def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> Exp
             for passage in evidence.passages
             for start, end in [(passage.start, passage.end)]
         ],
-        "words": [_word(explanation, evidence, place) for place in evidence.strongest(words)],
+        "words": [as_word(explanation, evidence, place) for place in evidence.strongest(words)],
         "planted_terms": [{"term": term, "contribution": value} for term, value in evidence.terms],
     }
     if evidence.faithfulness is not None:
@@ -107,7 +102,8 @@ def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> Exp
     return label
 
 
-def _word(explanation: Explanation, evidence: LabelEvidence, place: int) -> Word:
+def as_word(explanation: Explanation, evidence: LabelEvidence, place: int) -> Word:
+    """Return a word of the document as JSON has it."""
     start, end = explanation.words[place].tolist()
     word: Word = {
         "start": start,
@@ -120,60 +116,3 @@ def _word(explanation: Explanation, evidence: LabelEvidence, place: int) -> Word
     if evidence.attention_parts:
         word["attention_parts"] = {name: float(part[place]) for name, part in evidence.attention_parts.items()}
     return word
-
-
-def print_explanation(explanation: Explanation, console: Console) -> None:
-    """Print a table for each label: its passages, then its strongest words with all their numbers."""
-    from rich.text import Text
-
-    # Text, not str, wherever a note's content goes: rich would take [brackets] in it for markup.
-    console.print(Text(explanation.model, style="bold"))
-    if not explanation.tokens:
-        console.print("The document holds nothing that the model reads: its labels mean nothing.")
-    if explanation.cut:
-        console.print(f"The network read only the first {explanation.tokens:,} tokens.")
-    for evidence in explanation.labels:
-        console.print()
-        console.print(Text(_heading(evidence), style="bold"))
-        for passage in evidence.passages[:SHOWN_PASSAGES]:
-            line = Text(f"  {passage.score:+.2f}  …")
-            line.append(" ".join(passage.before.split()) + " ", style="dim")
-            line.append(" ".join(explanation.text[passage.start : passage.end].split()), style="bold")
-            line.append(" " + " ".join(passage.after.split()) + "…", style="dim")
-            console.print(line)
-        console.print(_table(explanation, evidence))
-        if evidence.terms:
-            named = ", ".join(f"{term} {value:+.2f}" for term, value in evidence.terms[:SHOWN_TERMS])
-            console.print(Text(f"  planted scores: {named}"))
-
-
-def _heading(evidence: LabelEvidence) -> str:
-    scored = evidence.scored
-    name = f" {scored.shown}" if scored.shown else ""
-    below = "" if evidence.predicted else " (below the threshold)"
-    parts = f"logit {scored.logit:+.2f}"
-    if evidence.contribution is not None:
-        planted = f" + planted scores {evidence.planted:+.2f}" if evidence.planted else ""
-        words = float(evidence.contribution.sum()) + evidence.elsewhere
-        parts += f" = words {words:+.2f} + label {evidence.bias:+.2f}{planted}"
-    return f"{scored.label}{name}: {scored.probability:.1%}{below}, {parts}"
-
-
-def _table(explanation: Explanation, evidence: LabelEvidence) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("word", box=None, padding=(0, 2, 0, 2))
-    for heading in ("contribution", "attention", "MIG", *evidence.attention_parts):
-        table.add_column(heading, justify="right")
-    for place in evidence.strongest(SHOWN_WORDS):
-        word = _word(explanation, evidence, place)
-        adds, relevance = word["contribution"], word["relevance"]
-        table.add_row(
-            Text(word["text"]),
-            "–" if adds is None else f"{adds:+.2f}",
-            f"{word['attention']:.1%}",
-            "–" if relevance is None else f"{relevance:.2f}",
-            *(f"{part:.3f}" for part in word.get("attention_parts", {}).values()),
-        )
-    return table

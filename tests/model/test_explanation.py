@@ -18,8 +18,9 @@ from plant_plugin.data.subword_tokens import SubwordTokens
 from plant_plugin.errors import ConfigError
 from plant_plugin.model import explanation as module
 from plant_plugin.model import word_strength
-from plant_plugin.model.formats import as_dictionary, print_explanation
+from plant_plugin.model.formats import as_dictionary
 from plant_plugin.model.manifest import write_manifest
+from plant_plugin.model.printed import print_explanation
 from plant_plugin.relevance.terms import Terms
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x neverseen\tsign3x filler4"
