@@ -27,8 +27,8 @@ TABLES = Path(__file__).resolve().parents[1] / "tables"
 KEPT, PAGE = TABLES / "gpu.json", TABLES / "gpu.md"
 NETWORKS = {  # configuration -> the language model that it needs
     "plant_mimic3": None, "laat_mimic3": None, "multi_res_cnn_mimic3": None, "planted_bigru_lwan_mimic3": None,
-    "plm_icd_mimic3": "roberta", "plm_ca_mimic3": "roberta", "plant_llm_mimic3": "mistral",
-    "plant_paper_mimic3": "mistral",
+    "plm_icd_mimic3": "roberta", "plm_ca_mimic3": "roberta", "planted_plm_icd_mimic3": "roberta",
+    "planted_plm_ca_mimic3": "roberta", "plant_llm_mimic3": "mistral", "plant_paper_mimic3": "mistral",
 }  # fmt: skip
 DOCUMENTS, CODES, WORDS, EACH = 47_723, 8_929, 52_000, 15.9  # of MIMIC-III's training split
 MADE_UP = {"train": 400, "valid": 24, "test": 24}  # documents
@@ -188,7 +188,7 @@ def main() -> None:
                 language_model(kind, Path("models", kind), Path("data/MIMIC/train.txt"))
         record = {**measured(name, options.batches, options.lock), "shared": options.shared}
         Path("records", f"{name}.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
-        print(name, json.dumps({key: record[key] for key in ("seconds", "gpu_memory_mb", "told")}), flush=True)
+        print(name, json.dumps({key: record[key] for key in ("seconds", "gpu_memory_mb")}), flush=True)
     if not options.lock:
         kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
         found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in Path("records").glob("*.json")}
