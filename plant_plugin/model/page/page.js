@@ -140,7 +140,8 @@ function explain(pane, label, found) {
       pane.evidence.append(...table("Terms of the planted scores", ["term", "adds (logits)"],
         found.planted_terms.map(({ term, contribution }) => row([term, signed(contribution)], [1])), [1]));
   }
-  const strongest = [...found.words].sort((one, other) =>
+  const shown = found.words.filter((word) => !found.exact || Math.abs(word[2]) >= 0.005);  // else +0.00
+  const strongest = shown.sort((one, other) =>
     Math.abs(other[found.exact ? 2 : 1]) - Math.abs(one[found.exact ? 2 : 1])).slice(0, 15);
   pane.evidence.append(...table("Strongest words", ["word", "contribution", "attention", "relevance (MIG)"],
     strongest.map(([place, attention, contribution, relevance]) => {

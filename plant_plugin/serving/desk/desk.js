@@ -257,7 +257,7 @@ function lineAway(step) {
 }
 function keep(first, last) {
   const spans = joined([...spansOf(codes[current]), [words[first].start, words[last].end]]);
-  decide(yes(), spans, `is proved by ${spans.length} ${spans.length === 1 ? "stretch" : "stretches"} of words.`);
+  decide(yes(), spans, `has ${spans.length} marked ${spans.length === 1 ? "passage" : "passages"}.`);
   if (marking) marking = { cursor: marking.cursor, anchor: null };
   draw();
 }

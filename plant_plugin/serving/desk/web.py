@@ -231,7 +231,7 @@ def sign_in(question: TokenQuestion, at: At, request: Request, response: Respons
     begun = at.desk.people.sign_in(question.token)
     if begun is None:
         at.tries.failed(address)
-        raise HTTPException(401, "this token is nobody's")
+        raise HTTPException(401, "no coder has this token; ask who runs the desk for a new one")
     secure = request.url.scheme == "https"
     response.set_cookie(
         COOKIE, begun.secret, max_age=int(LONGEST), path=PATH, httponly=True, samesite="strict", secure=secure
