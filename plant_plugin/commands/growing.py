@@ -26,7 +26,7 @@ from plant_plugin.data.tables import Document
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, flush, read_json, remove, sha256, write_json
 
-UNDECIDING = {"out", "resume", "batch_size", "device", "model", "file"}  # flags that change nothing in what is written
+DECIDING = ("form", "output", "raw_csv", "system", "threshold", "top", "names")  # flags that change what is written
 SAID_EVERY = 60.0  # seconds after which a log gets a line
 FIX = "give the same, or leave out --resume to begin again"
 
@@ -76,7 +76,7 @@ class Growing:
                 raise ConfigError(what, where="--resume", fix=fix)
             return None
         flags = click.get_current_context().params
-        decides = {name: str(value) for name, value in flags.items() if name not in UNDECIDING}
+        decides = {name: str(flags.get(name)) for name in DECIDING}
         manifest = model / "manifest.json" if model.is_dir() else model
         decides["weights"] = sha256(manifest) if manifest.is_file() else ""
         return cls(out, decides, resume=resume)

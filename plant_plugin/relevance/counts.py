@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from plant_plugin.relevance.index_kernels import keep_largest
+from plant_plugin.relevance.sorting_kernels import sort
 
 TILE = 16  # terms whose values are written at once: a line of a processor's cache
 SCAN_COST = 32  # passing over this many counters costs as much as putting one token in order
@@ -77,7 +78,8 @@ def count_pairs(label_offsets, documents, token_offsets, tokens, size, room):  #
                         met[number] = token
                         number += 1
                     counter[token] += 1
-            for token in np.sort(met[:number]):
+            sort(met[:number])
+            for token in met[:number]:
                 found_tokens[place], found_counts[place] = token, counter[token]
                 counter[token] = 0
                 place += 1

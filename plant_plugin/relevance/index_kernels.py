@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from plant_plugin.relevance.sorting_kernels import nth_largest, sort
+
 
 @njit(nogil=True, cache=True)
 def keep_largest(terms, weights, out_terms, out_weights):  # type: ignore[no-untyped-def]
     """Copy the entries that are largest by absolute value to ``out_…``, as many as fit; returns how many they are."""
     most, limit, equal = len(out_terms), np.float32(0), len(weights)
     if len(weights) > most:
-        sizes = np.abs(weights)
-        limit = np.partition(sizes, len(weights) - most)[len(weights) - most]
-        equal = most - np.sum(sizes > limit)
+        limit = nth_largest(weights, most)
+        equal = most
+        for weight in weights:
+            equal -= abs(weight) > limit
     length = 0
     for entry in range(len(weights)):
         size = abs(weights[entry])
@@ -72,7 +75,7 @@ def rank_labels(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Fill (B, C) ``out_…``: see :meth:`PrunedIndex.candidates`; ``size`` is V."""
     labels, most = len(label_offsets) - 1, out_labels.shape[1]
-    sums, known = np.zeros(labels, np.float32), np.zeros(labels, np.bool_)
+    sums, found, known = np.zeros(labels, np.float32), np.empty(labels, np.float32), np.zeros(labels, np.bool_)
     met, text = np.empty(labels, np.int32), np.zeros(size, np.float32)
     for row in range(len(out_labels)):
         number = 0
@@ -85,16 +88,21 @@ def rank_labels(  # type: ignore[no-untyped-def]
                     known[label], sums[label], met[number], number = True, 0, label, number + 1
                 sums[label] += value * index_weights[place]
         chosen, some, label = out_labels[row], met[:number], 0
-        taken = keep_largest(some, np.nan_to_num(sums[some]), chosen, out_scores[row])  # NaN would be none of the most
+        for place in range(number):
+            value = sums[some[place]]
+            found[place] = value if value == value else 0  # NaN would be none of the most
+        taken = keep_largest(some, found[:number], chosen, out_scores[row])
         while taken < most:
             if not known[label]:
                 chosen[taken], taken = label, taken + 1
             label += 1
-        chosen.sort()
+        sort(chosen)
         for place in range(most):
             score = np.float32(0)
             for entry in range(label_offsets[chosen[place]], label_offsets[chosen[place] + 1]):
                 score += text[label_terms[entry]] * label_weights[entry]
             out_scores[row, place] = score
-        known[some] = False
-        text[terms[offsets[row] : offsets[row + 1]]] = 0
+        for place in range(number):
+            known[some[place]] = False
+        for entry in range(offsets[row], offsets[row + 1]):
+            text[terms[entry]] = 0

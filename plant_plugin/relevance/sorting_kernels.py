@@ -1,0 +1,49 @@
+"""Sorting inside compiled loops: numpy's own there takes ten processor seconds to compile, these a tenth of it.
+
+Source: Williams 1964, "Algorithm 232: Heapsort".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def sift(heap, place, room):  # type: ignore[no-untyped-def]
+    """Let the value at a place of a heap, the largest on top, sink to where it belongs among the first ``room``."""
+    value = heap[place]
+    while 2 * place + 1 < room:
+        below = 2 * place + 1
+        if below + 1 < room and heap[below + 1] > heap[below]:
+            below += 1
+        if heap[below] <= value:
+            break
+        heap[place] = heap[below]
+        place = below
+    heap[place] = value
+
+
+@njit(nogil=True, cache=True)
+def sort(values):  # type: ignore[no-untyped-def]
+    """Sort values (N,) in ascending order, in place."""
+    for place in range(len(values) // 2 - 1, -1, -1):
+        sift(values, place, len(values))
+    for last in range(len(values) - 1, 0, -1):
+        values[0], values[last] = values[last], values[0]
+        sift(values, 0, last)
+
+
+@njit(nogil=True, cache=True)
+def nth_largest(values, most):  # type: ignore[no-untyped-def]
+    """Return the n-th largest absolute value of (N,) values, 0 < n <= N: the least of a heap that keeps so many."""
+    heap = np.empty(most, values.dtype)
+    for place in range(most):
+        heap[place] = -abs(values[place])  # so that the least of those that are kept is on top
+    for place in range(most // 2 - 1, -1, -1):
+        sift(heap, place, most)
+    for place in range(most, len(values)):
+        if -abs(values[place]) < heap[0]:
+            heap[0] = -abs(values[place])
+            sift(heap, 0, most)
+    return -heap[0]

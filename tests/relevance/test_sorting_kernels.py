@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plant_plugin.relevance.sorting_kernels import nth_largest, sort
+
+SIZES = [1, 2, 3, 10, 1000]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_sort_is_numpys(size: int) -> None:
+    drawn = np.random.default_rng(size)
+    for values in (drawn.integers(0, size, size).astype(np.int32), drawn.permutation(size).astype(np.int32)):
+        mine = values.copy()
+        sort(mine)
+        np.testing.assert_array_equal(mine, np.sort(values))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_nth_largest_is_numpys(size: int) -> None:
+    values = np.random.default_rng(size).standard_normal(size).round(1).astype(np.float32)  # many are equal
+    sizes = np.sort(np.abs(values))
+    for most in {1, 2, size // 2, size - 1, size} & set(range(1, size + 1)):
+        assert nth_largest(values, most) == sizes[size - most]
