@@ -25,7 +25,7 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
     ``ids`` are int32, ``offsets`` int64 (N+1,). The tokens go to ``out``, int32, as long as ``ids``; n_t is added
     to ``token_documents``, int64 (V,). Returns int64 (N+1,): where each document's tokens begin in ``out``.
     """
-    last = np.full(len(special), -1, np.int64)
+    last = np.zeros(len(special), np.int64)  # document, from 1, that a token was last met in
     starts = np.zeros(len(offsets), np.int64)
     place = 0
     for document in range(len(offsets) - 1):
@@ -33,9 +33,9 @@ def distinct_tokens(ids, offsets, special, occurrences, out, token_documents):  
             token = ids[position]
             if special[token]:
                 continue
-            new = last[token] != document
+            new = last[token] != document + 1
             if new:
-                last[token] = document
+                last[token] = document + 1
                 token_documents[token] += 1
             if new or occurrences:
                 out[place] = token
@@ -145,11 +145,14 @@ def kept_values(  # type: ignore[no-untyped-def]
             exact[number], where[number] = relevance, token
             highest = max(highest, relevance)
             number += 1
+        above = 0
         for entry in range(number):
-            value[entry] = exact[entry] / highest if highest > 0 and not nats else exact[entry]
-        above_zero, room = value[:number] > 0, slice(place, place + top)  # 0: too little for float32
-        candidates, their_values = where[:number][above_zero], value[:number][above_zero]
-        place += keep_largest(candidates, their_values, kept_tokens[room], top_values[room])
+            scaled = np.float32(exact[entry] / highest if highest > 0 and not nats else exact[entry])
+            if scaled > 0:  # 0: too little for float32
+                value[above], where[above] = scaled, where[entry]
+                above += 1
+        end = place + top
+        place += keep_largest(where[:above], value[:above], kept_tokens[place:end], top_values[place:end])
         kept_offsets[label + 1] = place
     return kept_offsets, kept_tokens[:place], top_values[:place]
 

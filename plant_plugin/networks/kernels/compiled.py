@@ -123,11 +123,14 @@ def relevance_at(labels, columns, offsets, types, values, size):
     table = np.zeros(size, values.dtype)  # one label's row, written out and wiped again
     for document in range(len(labels)):
         for row in range(labels.shape[1]):
-            first, last = offsets[labels[document, row]], offsets[labels[document, row] + 1]
-            table[types[first:last]] = values[first:last]
+            label = labels[document, row]
+            entries = range(offsets[label], offsets[label + 1])
+            for entry in entries:
+                table[types[entry]] = values[entry]
             for position in range(columns.shape[1]):
                 relevance[document, row, position] = table[columns[document, position]]
-            table[types[first:last]] = 0
+            for entry in entries:
+                table[types[entry]] = 0
     return relevance
 
 
