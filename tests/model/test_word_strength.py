@@ -68,7 +68,7 @@ def test_phrases_give_their_words_what_they_add() -> None:
     np.testing.assert_allclose(found.max(axis=1), phrases.scores([text])[0, [1, 0]], rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in NETWORKS if not name.startswith(("PLM", "PLANTL2R"))])
+@pytest.mark.parametrize("name", [name for name in NETWORKS if not name.startswith(("PLM", "PlantedPLM", "PLANTL2R"))])
 def test_gradient_times_input_is_the_gradient(untrained: Callable[..., Path], name: str) -> None:
     predictor = Predictor.load(untrained(model_name=name, network_config=dict(NETWORKS[name])), device="cpu")
     network = predictor.network.double()
