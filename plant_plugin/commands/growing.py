@@ -98,17 +98,25 @@ class Growing:
             yield document
 
     @contextmanager
-    def opened(self, header: str) -> Iterator[IO[str]]:
-        """Open what is there, cut to what is whole; make it OUT when the block ends well."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.touch()
-        os.truncate(self.path, self.state["size"])
-        with open(self.path, "a", encoding="utf-8", newline="\n") as stream:
-            stream.write("" if self.state["documents"] else header)
-            yield stream
-        flush(self.path)
-        os.replace(self.path, self.out)
-        remove(self._state)
+    def opened(self) -> Iterator[IO[str]]:
+        """Open what is there, cut to what is whole; make it OUT when the block ends well.
+
+        Raises:
+            PlantError: The folder cannot be made or written to, or the disk is full.
+        """
+        write_json(self._state, self.state)  # makes the folder, or says why it cannot
+        try:
+            self.path.touch()
+            os.truncate(self.path, self.state["size"])
+            with open(self.path, "a", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            flush(self.path)
+            os.replace(self.path, self.out)
+            remove(self._state)
+        finally:
+            if not self.state["documents"]:  # there is nothing to go on with
+                remove(self.path)
+                remove(self._state)
 
     def note(self, stream: IO[str], counts: Counter[str]) -> None:
         """Note that a part is written, of the documents that were read next."""
@@ -122,15 +130,12 @@ class Growing:
 
 
 @contextmanager
-def written_at_once(out: Path | None, header: str) -> Iterator[IO[str]]:
+def written_at_once(out: Path | None) -> Iterator[IO[str]]:
     """Open standard output, or OUT, which is whole or not there."""
     if out is None:
-        stream = data_stream()
-        stream.write(header)
-        yield stream
+        yield data_stream()
         return
     with atomic_write(out) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
-        stream.write(header)
         yield stream
 
 

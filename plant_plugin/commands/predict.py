@@ -77,12 +77,13 @@ def predict(
         parts = predict_on_workers(documents, read, part, batch_size, address)
     else:
         parts = map(partial(part, read()), in_chunks(rest, batch_size))
-    counts, header = Counter[str](growing.state["counts"] if growing else {}), HEADERS.get(output, "")
+    counts = Counter[str](growing.state["counts"] if growing else {})
     # A bar on the terminal where the output goes elsewhere.
     with (
-        growing.opened(header) if growing else written_at_once(out, header) as stream,
+        growing.opened() if growing else written_at_once(out) as stream,
         tqdm(unit=" documents", disable=None if out else True, initial=counts["documents"]) as bar,
     ):
+        stream.write("" if counts else HEADERS.get(output, ""))
         for text, of_part in say_so_far(parts):
             stream.write(text)
             counts.update(of_part)

@@ -99,8 +99,6 @@ def _train_further(folder: Path, file: Path, overrides: dict[str, object], trust
     finally:
         if not (new_folder / RUN_FILE).exists():  # refused before it began
             shutil.rmtree(new_folder, ignore_errors=True)
-    if not settings.silent:
-        click.echo(f"the model is in {new_folder}", err=True)
 
 
 def _show(result: Result, silent: bool, every: bool) -> None:

@@ -116,11 +116,12 @@ class PLMCA(HeadNetwork):
     Source: Edin et al. 2024, An Unsupervised Approach to Achieve Supervised-Level Explainability in Healthcare Records.
     """
 
+    head_class = CrossAttentionHead
+
     def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **network_config: Value) -> None:
         settings, _ = read_options(options.PLMCA, network_config)
         backbone = _backbone(settings)
-        head = CrossAttentionHead(backbone.hidden_size, num_classes, settings.strength)
-        super().__init__(backbone, head, settings)
+        super().__init__(backbone, self.head_class(backbone.hidden_size, num_classes, settings.strength), settings)
 
 
 def _backbone(settings: options.Windows) -> HuggingFaceBackbone:

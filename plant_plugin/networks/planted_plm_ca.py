@@ -10,11 +10,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from plant_plugin.config.values import Value
-from plant_plugin.networks import options
-from plant_plugin.networks.attention_head import HeadNetwork
-from plant_plugin.networks.backbone import backbone_class, read_options
-from plant_plugin.networks.language_baselines import CrossAttentionHead
+from plant_plugin.networks.language_baselines import PLMCA, CrossAttentionHead
 from plant_plugin.networks.plantable import Hidden
 
 
@@ -50,11 +46,7 @@ class OwnOutputsHead(CrossAttentionHead):
         return self._wide((attended * self.output.weight[labels]).sum(dim=-1) + self.output.bias)
 
 
-class PlantedPLMCA(HeadNetwork):
+class PlantedPLMCA(PLMCA):
     """PLM-CA whose labels have outputs of their own; takes the same options."""
 
-    def __init__(self, num_classes: int, embed_vecs: Tensor | None = None, **network_config: Value) -> None:
-        settings, _ = read_options(options.PLMCA, network_config)
-        build = backbone_class(settings.lm_weight)
-        backbone = build(settings.lm_weight, settings.lm_window, dropout=settings.post_encoder_dropout)
-        super().__init__(backbone, OwnOutputsHead(backbone.hidden_size, num_classes, settings.strength), settings)
+    head_class = OwnOutputsHead

@@ -1,4 +1,4 @@
-"""Sorting inside compiled loops: numpy's own there takes ten processor seconds to compile, these a tenth of it.
+"""Sorting inside compiled loops: numpy's own there take processor seconds to compile, these a part of it.
 
 Source: Williams 1964, "Algorithm 232: Heapsort".
 """

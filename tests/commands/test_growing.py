@@ -10,7 +10,7 @@ import pytest
 
 from plant_plugin.commands.growing import Growing, say_so_far, written_at_once
 from plant_plugin.data.tables import Document
-from plant_plugin.errors import CheckpointError, ConfigError, DataError
+from plant_plugin.errors import CheckpointError, ConfigError, DataError, PlantError
 
 DOCUMENTS = [Document(text=f"text {number}", id=f"id{number}") for number in range(10)]
 FLAGS = {"output": "csv"}
@@ -24,7 +24,8 @@ def predict(out: Path, *, parts: int = 99, torn: str = "", resume: bool = False,
     """Write documents by threes, and be killed after so many parts, in the middle of the next."""
     growing = Growing(out, others.get("flags", FLAGS), resume=resume)  # type: ignore[arg-type]
     rest = growing.rest(others.get("documents", DOCUMENTS), "in.txt")  # type: ignore[arg-type]
-    with growing.opened("header\n") as stream:
+    with growing.opened() as stream:
+        stream.write("" if growing.state["documents"] else "header\n")
         while chunk := list(islice(rest, 3)):
             if not parts:
                 stream.write(torn)
@@ -50,6 +51,18 @@ def test_a_stopped_output_goes_on_without_loss_or_doubles(tmp_path: Path, parts:
     assert out.read_text(encoding="utf-8") == WHOLE
     assert growing.state["counts"] == {"documents": 10}
     assert [path.name for path in out.parent.iterdir()] == ["out.csv"]
+
+
+def test_a_stop_before_the_first_part_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(Killed):
+        predict(tmp_path / "out.csv", parts=0, torn="id0: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(PlantError, match="file"):
+        predict(tmp_path / "file" / "out.csv")
 
 
 def test_without_resume_it_begins_again(tmp_path: Path) -> None:
@@ -104,7 +117,7 @@ def test_the_state_holds_no_text_and_no_id(tmp_path: Path) -> None:
 
 def test_written_at_once_is_whole_or_not_there(tmp_path: Path) -> None:
     def write() -> None:
-        with written_at_once(tmp_path / "out.csv", "header\n") as stream:
+        with written_at_once(tmp_path / "out.csv") as stream:
             stream.write("half")
             raise Killed
 

@@ -1,4 +1,4 @@
-"""The head of PLM-CA against its formula."""
+"""The heads of PLM-CA and of PlantedPLMCA against their formula."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from torch import Tensor, nn
 
 from plant_plugin.networks import language_baselines
 from plant_plugin.networks.language_baselines import CrossAttentionHead
+from plant_plugin.networks.planted_plm_ca import OwnOutputsHead
 
 
+@pytest.mark.parametrize("head_class", [CrossAttentionHead, OwnOutputsHead])
 @pytest.mark.parametrize("block_elements", [1, 40, 2**22])
-def test_cross_attention_head_is_the_formula_of_plm_ca(monkeypatch: pytest.MonkeyPatch, block_elements: int) -> None:
+def test_cross_attention_head_is_the_formula_of_plm_ca(
+    monkeypatch: pytest.MonkeyPatch, head_class: type[CrossAttentionHead], block_elements: int
+) -> None:
     monkeypatch.setattr(language_baselines, "BLOCK_ELEMENTS", block_elements)
     hidden, relevance = hidden_states(4)
-    head = CrossAttentionHead(4, LABELS, prior_strength=2.0).double()
-    for parameter in (head.norm.weight, head.norm.bias):
+    head = head_class(4, LABELS, prior_strength=2.0).double()
+    for parameter in (head.norm.weight, head.norm.bias, head.output.weight, head.output.bias):
         nn.init.normal_(parameter)
 
     def score(document: int, label: int, token: int) -> float:
@@ -27,7 +31,8 @@ def test_cross_attention_head_is_the_formula_of_plm_ca(monkeypatch: pytest.Monke
         value = head.value.weight @ mean + head.value.bias
         centred = value - value.mean()
         normal = centred / (centred.square().mean() + head.norm.eps).sqrt() * head.norm.weight + head.norm.bias
-        return float(head.output.weight[0] @ normal + head.output.bias[0])
+        output = head.output.weight[label if len(head.output.weight) > 1 else 0]
+        return float(output @ normal + head.output.bias[0])
 
     logits = head(hidden)
     torch.testing.assert_close(logits, literally(hidden, score, read))
