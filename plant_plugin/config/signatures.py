@@ -8,6 +8,7 @@ import functools
 from importlib.util import find_spec
 from pathlib import Path
 
+from plant_plugin.config.bases import bases
 from plant_plugin.errors import ConfigError
 
 REQUIRED = dataclasses.MISSING  # the default of an argument that has none
@@ -33,7 +34,7 @@ def signature_of(target: str) -> Signature | None:
         raise ConfigError(f"its source cannot be read ({type(error).__name__})", where=target, fix=fix) from error
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == attribute:
-            return _arguments(node)
+            return _arguments(node, module, nodes)
     return None
 
 
@@ -51,23 +52,18 @@ def source_file(module: str) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _arguments(node: ast.FunctionDef | ast.ClassDef) -> Signature:
-    """Return arguments of a function, or of a class's own ``__init__`` without ``self``; none without one."""
-    if isinstance(node, ast.ClassDef):
-        initialiser = next(
-            (part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"), None
-        )
-        if initialiser is None:
-            return Signature({})
-        declared, skip = initialiser.args, 1
-    else:
-        declared, skip = node.args, 0
-    names = [argument.arg for argument in (*declared.posonlyargs, *declared.args)]
-    defaults: list[ast.expr | None] = [None] * (len(names) - len(declared.defaults)) + [*declared.defaults]
-    pairs = [*zip(names, defaults, strict=True)][skip:]
-    pairs += zip((argument.arg for argument in declared.kwonlyargs), declared.kw_defaults, strict=True)
-    arguments = {name: REQUIRED if default is None else _value(default) for name, default in pairs}
-    return Signature(arguments, takes_any=declared.kwarg is not None)
+def _arguments(node: ast.FunctionDef | ast.ClassDef, module: str, nodes: list[ast.stmt]) -> Signature:
+    """Return arguments of a function, or of a class's ``__init__`` without ``self``, its own or inherited."""
+    inner = isinstance(node, ast.ClassDef)
+    for part in node.body if inner else [node]:
+        if isinstance(part, ast.FunctionDef) and part.name in {node.name, "__init__"}:
+            declared = part.args
+            positional = [*declared.posonlyargs, *declared.args]
+            defaults = [None] * (len(positional) - len(declared.defaults)) + [*declared.defaults, *declared.kw_defaults]
+            pairs = [*zip(positional + declared.kwonlyargs, defaults, strict=True)][inner:]
+            arguments = {name.arg: REQUIRED if default is None else _value(default) for name, default in pairs}
+            return Signature(arguments, takes_any=declared.kwarg is not None)
+    return next(filter(None, map(signature_of, bases(node, module, nodes))), Signature({}))
 
 
 def _value(default: ast.expr) -> object:

@@ -15,7 +15,7 @@ from plant_plugin.config.signatures import REQUIRED, signature_of
         ("plant_plugin:register", {}),
         ("plant_plugin.config.load:load_config", {"path_or_name": REQUIRED, "overrides": None}),
         ("plant_plugin.errors:PlantError", {"what": REQUIRED, "where": None, "fix": None}),
-        ("plant_plugin.errors:DataError", {}),
+        ("plant_plugin.errors:DataError", {"what": REQUIRED, "where": None, "fix": None}),  # as its base class
     ],
 )
 def test_of_functions_classes_and_packages(target: str, signature: dict[str, object]) -> None:
