@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from plant_plugin.commands.reading import reads_documents, with_labels
+from plant_plugin.commands.new_documents import reads_documents, with_labels
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, count_line, json_option
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.errors import ConfigError, needs_extra

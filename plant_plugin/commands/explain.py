@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
+from plant_plugin.commands.new_documents import reads_documents
 from plant_plugin.commands.printing import console
-from plant_plugin.commands.reading import reads_documents
 from plant_plugin.errors import DataError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
-from plant_plugin.commands.reading import Flags, marked_documents, reads_documents, reads_files, run_columns
+from plant_plugin.commands.new_documents import reads_documents
+from plant_plugin.commands.reading import Flags, marked_documents, reads_files, run_columns
 from plant_plugin.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("model", type=shared.MODEL)
-@reads_documents()
+@reads_documents(several=True)
 @click.option("--documents", "most", default=100, show_default=True, type=shared.COUNT, help="The first so many.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the random orders.")
 @shared.json_option

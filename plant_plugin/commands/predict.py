@@ -11,8 +11,8 @@ import click
 
 from plant_plugin.commands import shared
 from plant_plugin.commands.growing import Growing, say_so_far, written_at_once
+from plant_plugin.commands.new_documents import reads_documents, sources
 from plant_plugin.commands.printing import raw_csv_option
-from plant_plugin.commands.reading import reads_documents
 from plant_plugin.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 
 @click.command()
 @click.argument("model", type=shared.MODEL)
-@reads_documents()
+@reads_documents(several=True)
 @click.option("--output", type=click.Choice(OUTPUTS), default="jsonl", show_default=True,
               help="scores: label:logit, as in predictions.txt; fhir: R4, suggested Conditions.")  # fmt: skip
 @click.option(
@@ -57,14 +57,15 @@ def predict(
     """Predict the labels of new documents with the run folder MODEL.
 
     FILE (or - for standard input) holds a document on each line: a text, LibMultiLabel's lines, JSON objects, or rows
-    of CSV with a header; --input text takes the whole file as one document. Documents come out in the order they came
-    in, in bounded memory, however many there are. With --ray workers share them; the output is the same.
+    of CSV with a header; --input text takes the whole file as one document, as a folder's .txt files and several such
+    files are taken anyway, by their names. Documents come out in the order they came in, in bounded memory, however
+    many there are. With --ray workers share them; the output is the same.
     """
     from tqdm import tqdm
 
     if system is not None and output != "fhir":
         raise ConfigError("only FHIR names a code system", where="--system", fix="give --output fhir, or leave it out")
-    shared.keep((documents.source, model), out)
+    shared.keep((*sources(documents), model), out)
     from plant_plugin.commands.prediction_workers import predict_on_workers
     from plant_plugin.model.prediction_files import HEADERS, written
     from plant_plugin.model.trained import in_chunks

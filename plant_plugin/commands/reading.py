@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from plant_plugin.commands.shared import Command, Decorator, all_of, keep
+from plant_plugin.commands.shared import Command, all_of, keep
 from plant_plugin.data.columns import UTF8, Columns
 from plant_plugin.data.label_column import Trained
-from plant_plugin.data.tables import FORMS, Table, read_columns
+from plant_plugin.data.tables import read_columns
 from plant_plugin.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,38 +64,6 @@ def reads_files(command: Command) -> Command:
         command(flags={name: options.pop(name) for name in FLAGS}, **options)
 
     return all_of(*FLAGS.values())(with_flags)
-
-
-def reads_documents(
-    form: str | None = None, text: str = "What FILE is; by its ending, else by its first line."
-) -> Decorator:
-    """FILE and how it is read; the command takes them as ``documents``, without labels."""
-
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def with_documents(file: str, form: str | None, skip_bad: bool, flags: Flags, **options: object) -> None:
-            columns = columns_of(flags)._replace(labels=None)
-            documents = Table(file, form, columns, skip_bad, "--skip-bad")
-            command(documents=documents, **options)
-            if documents.note:
-                click.echo(documents.note, err=True)
-            if (skipped := documents.skipped).count:
-                lines = ", ".join(map(str, skipped.lines)) + (", …" if skipped.count > len(skipped.lines) else "")
-                click.echo(f"{skipped.count:,} bad lines were passed over: {lines}", err=True)
-
-        return options(reads_files(with_documents))
-
-    options = all_of(
-        click.argument("file", default="-"),
-        click.option("--input", "form", type=click.Choice(FORMS), default=form, show_default=True, help=text),
-        click.option("--skip-bad", is_flag=True, help="Pass over lines that are no document, and say how many."),
-    )
-    return decorate
-
-
-def with_labels(documents: Table) -> Columns:
-    """Return the columns of documents that a command took, and that of labels."""
-    return documents.columns._replace(labels=columns_of(click.get_current_context().params).labels)
 
 
 def marked_documents(

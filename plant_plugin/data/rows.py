@@ -34,10 +34,10 @@ class Document:
 
 @dataclass
 class Skipped:
-    """Bad rows that were passed over: how many, the numbers of the first of them, and what was wrong with the first."""
+    """Bad rows that were passed over: how many, where the first are, and what is wrong with the first."""
 
     count: int = 0
-    lines: list[int] = field(default_factory=list)
+    lines: list[object] = field(default_factory=list)
     problem: DataError | None = None
 
 
