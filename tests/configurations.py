@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from plant_plugin.config import Config, load_config
-from plant_plugin.config.rules import GLOVE
+from plant_plugin.config.rules import VECTORS
 from plant_plugin.errors import ConfigError
 
 PLANT = {
@@ -18,7 +18,7 @@ PLANT = {
     "test_file": "demo:test",
     "network_config": {"encoder": "bigru"},
 }
-KIM_CNN = {**PLANT, "model_name": "KimCNN", "network_config": {"filter_sizes": [2]}, "embed_file": GLOVE[0]}
+KIM_CNN = {**PLANT, "model_name": "KimCNN", "network_config": {"filter_sizes": [2]}, "embed_file": VECTORS[-1]}
 
 
 def plant(**changes: Any) -> Config:

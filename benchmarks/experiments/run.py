@@ -44,7 +44,6 @@ from plant_plugin.evaluation.resampling import DocumentSums, computable
 from plant_plugin.files import atomic_folder
 from plant_plugin.l2r.language_model import Pretraining, pretrain
 from plant_plugin.model.folder import MODEL
-from plant_plugin.prepare.embeddings import train_embeddings
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
 from plant_plugin.report.record import write_run_record
 from plant_plugin.report.result import PER_DOCUMENT, read_result
@@ -108,14 +107,6 @@ def is_measured(result: dict[str, Any]) -> bool:
 def beside(folder: Path) -> Path:
     """Where a run's own files lie that are no results: its part of the training documents, its cache."""
     return folder.parent / f"{folder.name}-data"
-
-
-def word_vectors(planned: Planned) -> None:
-    """Train the word vectors that the configuration names on its training split, once."""
-    named = packaged(planned.config_name)
-    vectors = named.get("embed_file")
-    if vectors and vectors.endswith(".txt") and not Path(vectors).is_file():
-        train_embeddings(named["training_file"], vectors)
 
 
 def language_model(planned: Planned) -> None:
@@ -277,7 +268,6 @@ def run_experiment(
         if result is not None and (not keep_models or finished(place) or is_measured(result)):
             continue
         try:
-            word_vectors(planned)  # a file of the configuration, so before anything reads that
             language_model(planned)
             if not keep_models and copied(planned, folder):
                 continue

@@ -12,6 +12,7 @@ from plant_plugin.config.values import AtLeast0, AtLeast1, NotNegative, Positive
 NO_NAMES = "none"
 NAME_SOURCES = ("icd9", "icd10", "icd10pcs")  # of labels' names, in the place of a file
 AUTO = "auto"  # of several keys: found out by the run
+WORD2VEC = "word2vec"  # an `embed_file` that the run makes of its training texts
 PLANTED_SCORES = "planted_scores"  # the strategy that trains no network
 SHORTLIST_SIZES = (25, 50, 100, 200, 400)  # whose recall is reported; `auto` takes one of them
 

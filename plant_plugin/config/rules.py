@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from plant_plugin.config import registry
-from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES, Block, Stage1Options
+from plant_plugin.config.options import AUTO, NAME_SOURCES, NO_NAMES, PLANTED_SCORES, WORD2VEC, Block, Stage1Options
 from plant_plugin.config.problems import Problems, read_section
 from plant_plugin.config.readers import has_places
 from plant_plugin.config.registry import Entry
@@ -22,7 +22,10 @@ PATH_FIX = "check the path; a relative one starts at the folder you are in"
 DATA_KEYS = ("training_file", "val_file", "test_file")
 SHARES = ("val_size", "limit_train_batches", "limit_val_batches", "limit_test_batches")
 DEMO = ("demo:train", "demo:valid", "demo:test")
-GLOVE = tuple(f"glove.{name}" for name in ("6B.50d", "6B.100d", "6B.200d", "6B.300d", "42B.300d", "840B.300d"))
+VECTORS = (
+    WORD2VEC,
+    *(f"glove.{name}" for name in ("6B.50d", "6B.100d", "6B.200d", "6B.300d", "42B.300d", "840B.300d")),
+)
 NETWORK_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro)-(Precision|Recall|F1)|Another-Macro-F1|Loss")
 LINEAR_METRICS = re.compile(r"(P|R|RP|nDCG|NDCG)@\d+|(Micro|Macro|Another-Macro)-F1")
 SCHEDULER = "ReduceLROnPlateau"  # the only one that LibMultiLabel knows
@@ -259,10 +262,10 @@ def _check_files(settings: Settings, problems: Problems) -> None:
     _check_file("test_filter_file", settings.test_filter_file, problems)
     vectors = settings.embed_file
     makes = f"; `plant embeddings {settings.training_file or 'TRAIN'} --out {vectors}` makes it"
-    _check_file("vocab_file", settings.vocab_file, problems, makes if settings.vocab_file == f"{vectors}.vocab" else "")
-    if vectors is not None and vectors not in GLOVE:
-        near = suggestion(vectors, GLOVE)
-        _check_file("embed_file", vectors, problems, f"{makes}, or name GloVe vectors: {near}")
+    _check_file("vocab_file", settings.vocab_file, problems)
+    if vectors is not None and vectors not in VECTORS:
+        near = suggestion(vectors, VECTORS)
+        _check_file("embed_file", vectors, problems, f"{makes}, word2vec in each run; or name GloVe vectors: {near}")
     start, resume = settings.checkpoint_path, settings.resume
     if start is not None and not os.path.exists(start):
         problems.add("checkpoint_path", "no such file or folder", PATH_FIX, value=start)

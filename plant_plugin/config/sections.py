@@ -119,7 +119,9 @@ class Model:
     init_weight: Text | None = key("kaiming_uniform", "Initialiser of LibMultiLabel's networks, from torch.nn.init.")
     loss_function: Text = key("binary_cross_entropy_with_logits", "Loss of LibMultiLabel's networks, from torch.nn.")
     vocab_file: Text | None = key(None, "The vocabulary, one word a line; else the words of the training documents.")
-    embed_file: Text | None = key(None, "Word vectors: a text file, or a GloVe name such as glove.6B.300d.")
+    embed_file: Text | None = key(
+        None, "Word vectors: a file, a GloVe name as glove.6B.300d, word2vec: of the training."
+    )
     normalize_embed: Truth = key(False, "Scale every word vector to length one.")
     network_config: Values = key({}, "An argument of the network, e.g. --network_config.hidden_size 256, in YAML.")
 

@@ -51,7 +51,7 @@ def build_tokens(settings: Settings, train: Split) -> Tokens:
     if settings.vocab_file:
         return WordTokens.from_file(settings.vocab_file, splitter)
     return cached(
-        _kept(settings.cache_dir, "words", version("nltk"), train.hash(), settings.min_vocab_freq, splitter),
+        kept_at(settings, "words", version("nltk"), train.hash(), settings.min_vocab_freq, splitter),
         load_tokens,
         lambda: WordTokens.build(train.texts, settings.min_vocab_freq, splitter),
         lambda folder, tokens: tokens.save(folder),
@@ -74,6 +74,11 @@ def encode_cached(
         _write_arrays,
         "The token cache is",
     )
+
+
+def kept_at(settings: Settings, kind: str, *depends_on: object) -> Path:
+    """Return where a run keeps for others what depends on these and on nothing else."""
+    return _kept(settings.cache_dir, kind, *depends_on)
 
 
 def _kept(cache_dir: str | Path | None, kind: str, *depends_on: object) -> Path:

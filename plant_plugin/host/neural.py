@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase
 
+from plant_plugin.config.options import WORD2VEC
 from plant_plugin.data.batches import move
 from plant_plugin.data.documents import Corpus
 from plant_plugin.host.checks import (
@@ -92,9 +93,11 @@ class NetworkBaseline:
         seen = self.datasets.get("train", []) + self.datasets.get("val", [])
         warn_changed_labels(self.corpus, (document["label"] for document in seen))
         settings.multiclass = is_multiclass_dataset(seen) if seen else False
-        if reads_words and settings.embed_file is None and settings.checkpoint_path is None:
-            out = Path(settings.checkpoint_dir, WORD_VECTORS)
-            write_embeddings(self.corpus.train.texts, out, min_count=settings.min_vocab_freq, seed=settings.seed or 1)
+        if reads_words and settings.embed_file in {None, WORD2VEC} and settings.checkpoint_path is None:
+            out, count = Path(settings.checkpoint_dir, WORD_VECTORS), settings.min_vocab_freq
+            _, words = write_embeddings(self.corpus.train.texts, out, min_count=count, seed=settings.seed or 1)
+            if settings.embed_file == WORD2VEC:  # its words are CAML's: those of so many documents, not so often said
+                settings.vocab_file = settings.vocab_file or str(words)
             settings.embed_file = str(out)
 
     def build(self) -> None:

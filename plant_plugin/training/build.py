@@ -10,7 +10,7 @@ from plant_plugin.config.options import AUTO, PLANTED_SCORES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.data.names_beside import names_for_model
-from plant_plugin.data.word_tokens import WordTokens, embedding_matrix
+from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import CheckpointError
 from plant_plugin.model.folder import load_weights, read_content, save_model
 from plant_plugin.model.trained import load_model
@@ -27,21 +27,19 @@ from plant_plugin.training.inputs import Encoded, Inputs, Shortlists, mark_token
 from plant_plugin.training.open_labels import OpenScoring
 from plant_plugin.training.scoring import Scoring
 from plant_plugin.training.shortlist import shortlists_of
+from plant_plugin.training.word_vectors import word_vectors
 
 
 @first_before_others()
-def build_network(documents: Encoded, settings: Settings, further: Further | None = None) -> PlantableNetwork:
+def build_network(documents: Encoded, settings: Settings, run: Run, further: Further | None = None) -> PlantableNetwork:
     """Build the configured network with fresh weights, or with those of a language model or a trained model."""
     name, options = _network_of(settings)
     vectors = None
     if isinstance(documents.tokens, WordTokens):
-        file, seed = Path(settings.embed_file) if settings.embed_file else None, settings.seed or 0
-        if file is not None and not file.is_file():
-            from plant_plugin.host.vocabulary import vectors_file  # imports LibMultiLabel, seconds
-
-            file = vectors_file(str(settings.embed_file), settings.embed_cache_dir)
-        normalize, dim = settings.normalize_embed, word_width(name, options)
-        vectors = embedding_matrix(documents.tokens, file, normalize=normalize, seed=seed, dim=dim)
+        starts = settings.checkpoint_path is None and further is None
+        vectors = word_vectors(
+            documents, documents.tokens, settings, word_width(name, options), run, trained=not starts
+        )
     with made_on(device_of(settings)):
         network = construct(name, documents.num_labels, vectors, options)
     network.start(documents.hashes["vocabulary"])

@@ -36,7 +36,7 @@ def keep_network(scoring: Scoring, planted: PlantedScores | None) -> Scoring:
     inputs, run = Inputs(scoring.documents), scoring.run
     settings = replace(scoring.settings, strategy=PLANTED_SCORES)
     weighed, nothing = weigh_alone(planted, inputs, settings, run)
-    alone = Scoring(build_network(inputs.documents, settings), inputs, weighed, settings, run, nothing)
+    alone = Scoring(build_network(inputs.documents, settings, run), inputs, weighed, settings, run, nothing)
     if from_first(lambda: is_better("network", scoring, alone)):
         return replace(scoring, settings=replace(scoring.settings, strategy="plant"))
     return alone
@@ -71,6 +71,6 @@ def is_better(part: str, costlier: Scoring, cheaper: Scoring) -> bool:
 def _per_document(scoring: Scoring, metric: str) -> PerDocument:
     documents = scoring.documents
     evaluator = documents.evaluator([metric], "val", scoring.settings, keep_documents=True)
-    for scores, truth, numbers in scoring.summed("val", scoring.validation):
-        evaluator.update(scores, truth, numbers)
+    for batch in scoring.summed("val", scoring.validation):
+        evaluator.update(*batch)
     return evaluator.per_document(documents.corpus.label_names)

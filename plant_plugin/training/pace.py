@@ -81,7 +81,7 @@ def measure(settings: Settings) -> Pace:
             documents = prepare(settings, run)
             epochs: dict[Stage, int | None] = {run_stage1: settings.stage1.epochs, run_stage2: settings.stage2.epochs}
             stages = [stage for stage in STAGES.get(settings.strategy, (*epochs,)) if epochs[stage] != 0]
-            network = build_network(documents, settings)
+            network = build_network(documents, settings, run)
             relevance = plant_relevance(network, documents, settings, run, planted=run_stage1 in stages)
             inputs = Inputs(documents, relevance, shortlists=_draw_shortlists(documents, settings))
             network.to(device)

@@ -113,7 +113,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     names = read_named(documents, config, run)
     scores = fit_scores(documents, phrases, config, run)
     scores, shortlists = propose(scores, documents, config, run)
-    network = build_network(documents, config, run.further)
+    network = build_network(documents, config, run, run.further)
     relevance = plant_relevance(network, documents, config, run, planted="stage1" in stages)
     strength = config.evidence.prior if network.has_prior else 0.0
     marks = mark_tokens(documents, phrases, strength, run, trains=bool(stages))

@@ -194,17 +194,6 @@ def test_an_interrupted_run_goes_on(tiny: Path, calls: list[list[str]]) -> None:
     assert ("plant", 1) in read_results(tiny / "results" / "tiny")
 
 
-def test_word_vectors_are_made_before_the_configuration_is_read(
-    tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    content = yaml.safe_load(Path("plant_tiny.yml").read_text())
-    Path("plant_tiny.yml").write_text(yaml.safe_dump(content | {"embed_file": "vectors.txt"}))
-    monkeypatch.setattr(runner, "train_embeddings", lambda _, out: Path(out).write_text("a 0.1\n"))
-    runs, _ = plan("ablations", "tiny", [1], variants=["full"])
-    assert runner.run_experiment(runs, tiny / "results" / "tiny-ablations", tiny / "work") == []
-    assert Path("vectors.txt").is_file()
-
-
 def test_language_models_are_made_once_for_the_directions_that_are_read(
     tiny: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 from configurations import KIM_CNN, PLANT, plant, problems_of
 
 from plant_plugin.config import load_config
-from plant_plugin.config.rules import GLOVE
+from plant_plugin.config.rules import VECTORS
 from plant_plugin.config.sections import OPTIONS
 
 LM = {"lm_weight": "mistral-7b"}
@@ -97,7 +97,9 @@ def test_ends_of_ranges_are_allowed() -> None:
         ({"training_file": "none.txt"}, "training_file", "no such file"),
         ({"val_file": "demo:val"}, "val_file", "did you mean demo:valid"),
         ({"embed_file": "glove.6B.10d"}, "embed_file", r"did you mean glove.6B.100d"),
-        ({"embed_file": "v"}, "embed_file", "`plant embeddings demo:train --out v` makes it, or name GloVe"),
+        ({"embed_file": "v"}, "embed_file", "`plant embeddings demo:train --out v` makes it, word2vec in each run; or"),
+        ({"embed_file": "word2vek"}, "embed_file", "did you mean word2vec"),
+        ({"vocab_file": "v.vocab"}, "vocab_file", "no such file"),
         ({"label_file": "none.txt"}, "label_file", "no such file"),
         ({"checkpoint_path": "none"}, "checkpoint_path", "no such file or folder"),
         ({"resume": "auto", "eval": True, "checkpoint_path": "."}, "resume", "auto is for training"),
@@ -152,13 +154,6 @@ def test_what_cannot_run_with_plant(changes: dict[str, Any], key: str, message: 
     found = problems_of(**{**PLANT, **changes})
     assert re.search(message, found[key])
     assert len(found) == 1
-
-
-def test_missing_word_vectors_and_their_words_name_the_command_that_makes_both() -> None:
-    found = problems_of(**{**PLANT, "training_file": "demo:train", "embed_file": "v.txt", "vocab_file": "v.txt.vocab"})
-    assert len(found) == 2
-    for problem in found.values():
-        assert "`plant embeddings demo:train --out v.txt` makes it" in problem
 
 
 @pytest.mark.parametrize(
@@ -227,7 +222,7 @@ def test_nearly_the_name_of_an_argument_is_not_ignored_even_where_anything_is_ta
 def test_glove_names_are_those_of_libmultilabel() -> None:
     from libmultilabel.nn.data_utils import GLOVE_WORD_EMBEDDING
 
-    assert set(GLOVE) == set(GLOVE_WORD_EMBEDDING)
+    assert set(VECTORS) - {"word2vec"} == set(GLOVE_WORD_EMBEDDING)
 
 
 def test_watched_metrics_are_monitored() -> None:
