@@ -39,6 +39,7 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 @click.option("--batch-size", default=32, show_default=True, type=shared.COUNT, help="Documents at once.")
 @click.option("--ray", "address", is_flag=False, flag_value="", metavar="[ADDRESS]",
               help="By workers of a Ray cluster, e.g. auto; of this machine unless given.")  # fmt: skip
+@click.option("--workers", default=1, show_default=True, type=shared.COUNT, help="Processes that share the threads.")
 @shared.loads_models()
 def predict(
     model: Path,
@@ -52,6 +53,7 @@ def predict(
     top: int | None,
     batch_size: int,
     address: str | None,
+    workers: int,
     load: shared.Load,
 ) -> None:
     """Predict the labels of new documents with the run folder MODEL.
@@ -59,13 +61,16 @@ def predict(
     FILE (or - for standard input) holds a document on each line: a text, LibMultiLabel's lines, JSON objects, or rows
     of CSV with a header; --input text takes the whole file as one document, as a folder's .txt files and several such
     files are taken anyway, by their names. Documents come out in the order they came in, in bounded memory, however
-    many there are. With --ray workers share them; the output is the same.
+    many there are. With --workers or --ray several processes share them; the output is the same.
     """
     from tqdm import tqdm
 
     if system is not None and output != "fhir":
         raise ConfigError("only FHIR names a code system", where="--system", fix="give --output fhir, or leave it out")
+    if address is not None and workers > 1:
+        raise ConfigError("a cluster has workers of its own", where="--workers", fix="leave out --workers or --ray")
     shared.keep((*sources(documents), model), out)
+    from plant_plugin.commands.local_workers import predict_by_processes
     from plant_plugin.commands.prediction_workers import predict_on_workers
     from plant_plugin.model.prediction_files import HEADERS, written
     from plant_plugin.model.trained import in_chunks
@@ -76,6 +81,8 @@ def predict(
     rest = documents if growing is None else growing.rest(documents, documents.name)
     if address is not None:
         parts = predict_on_workers(documents, read, part, batch_size, address)
+    elif workers > 1:
+        parts = predict_by_processes(rest, read, part, batch_size, workers)
     else:
         parts = map(partial(part, read()), in_chunks(rest, batch_size))
     counts = Counter[str](growing.state["counts"] if growing else {})

@@ -114,6 +114,19 @@ class Load(Protocol):
         """The model, ready for texts."""
 
 
+def _load(
+    folder: Path, batch_size: int = 32, *, names: tuple[str, ...], device: str | None, **checks: bool
+) -> Predictor:
+    from plant_plugin.data.label_names import label_names
+    from plant_plugin.model.archive import model_folder
+    from plant_plugin.model.folder import read_labels
+    from plant_plugin.model.predictor import Predictor
+
+    folder = model_folder(folder)
+    of_labels = label_names(names, folder, read_labels(folder)[0] if names else ())
+    return Predictor.load(folder, device=device, names=of_labels, batch_size=batch_size, **checks)
+
+
 def loads_models(*, names: bool = True) -> Decorator:
     """Options of commands that read model folders, which take what reads one as ``load``; ``names``: of labels, too."""
 
@@ -122,24 +135,9 @@ def loads_models(*, names: bool = True) -> Decorator:
         def with_load(
             device: str | None, trust_code: bool, check: bool, names: tuple[str, ...] = (), **options: object
         ) -> None:
-            def load(folder: Path, batch_size: int = 32) -> Predictor:
-                from plant_plugin.data.label_names import label_names
-                from plant_plugin.model.archive import model_folder
-                from plant_plugin.model.folder import read_labels
-                from plant_plugin.model.predictor import Predictor
-
-                folder = model_folder(folder)
-                labels = read_labels(folder)[0] if names else ()
-                return Predictor.load(
-                    folder,
-                    device=device,
-                    names=label_names(names, folder, labels),
-                    batch_size=batch_size,
-                    trust_code=trust_code,
-                    check=check,
-                )
-
-            command(load=load, **options)
+            command(
+                load=functools.partial(_load, names=names, device=device, trust_code=trust_code, check=check), **options
+            )
 
         return options(with_load)
 
