@@ -3,10 +3,11 @@
     python benchmarks/claims.py            # write, where it is out of date (``made_from.py``)
     python benchmarks/claims.py --check    # exit 1 where it is; nothing is computed
 
-``claims.yaml`` says which results can answer a claim. Each metric of each data set is one answer: yes, no difference,
-or the opposite, by the tests of ``plant compare`` over documents, by Welch's interval over seeds, or by Spearman's
-correlation over the runs of a grid, all at 5 %. The verdict counts the answers, of all data sets and of each; nobody
-writes it.
+``claims.yaml`` says which results can answer a claim, and which question it belongs to. Each metric of each data set is
+one answer: better, worse or no difference, as ``plant compare`` says it of seeds and documents, over seeds alone where
+a run has one number, or by Spearman's correlation over the runs of a grid, all at 5 %. Where there are too few seeds
+(``evaluation/verdict.py``) there is no answer. The verdict counts the answers, of all data sets and of each; nobody
+writes it. Every answer stands in ``benchmarks/tables/claims_measured.md``.
 """
 
 from __future__ import annotations
@@ -22,24 +23,39 @@ from typing import Any
 import numpy as np
 import yaml
 from experiment_pages import column, each, tested
-from kept_results import files_of, load_systems, names_in, read_results
+from kept_results import files_of, load_systems, names_in, read_results, without_chance
 from made_from import MadeFrom, digest, digest_of_code
 from scipy import stats
 
+from plant_plugin.evaluation.verdict import BETTER, FEWEST, LEVEL, TOO_FEW, interval, verdict
 from plant_plugin.report.formats import markdown_rows
+from plant_plugin.report.pairs import paired
 from plant_plugin.report.systems import System
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE / "tables" / "claims.md"
-KEYS = {"id", "claim", "source", "paper", "caution", "tests", "untestable"}
+PAGE, MEASURED_PAGE = HERE / "tables" / "claims.md", HERE / "tables" / "claims_measured.md"
+DATASETS = yaml.safe_load((HERE / "datasets.yml").read_text(encoding="utf-8"))
+QUESTIONS = {
+    "stages": "Are two stages better than one?",
+    "networks": "Does every network gain?",
+    "few": "What do rare labels and small training sets gain?",
+    "teaching": "What teaches attention best?",
+    "training": "Which choices of training help?",
+    "first": "Which parts of the first PLANT help?",
+    "elsewhere": "What cannot be tested here?",
+}
+KEYS = {"id", "question", "claim", "source", "paper", "caution", "tests", "untestable"}
 TESTS = {"gain": {"of", "over", "metrics"}, "seeds": {"of", "over", "metrics"}, "grid": {"of", "metrics", "from"}}
-SIGNIFICANT = 0.05
 ENOUGH = 5  # seeds; a verdict from fewer says so
-MEASURED = ("compared", "results", "seeds", "metric", "percent", "gain", "is it so?")
-YES, NO_DIFFERENCE, OPPOSITE = "yes", "no difference", "the opposite"
+DRAWS = 1000  # of seeds
+MEASURED = ("compared", "results", "seeds", "metric", "percent", "gain", "verdict")
 HOLDS, IN_PART, FAILS, NOT_TESTABLE, NOT_TRIED = (
     "holds", "holds in part", "does not hold", "not testable here", "not tried yet",
 )  # fmt: skip
+COUNTED = {
+    HOLDS: "{} hold", IN_PART: "{} hold in part", FAILS: "{} do not hold", TOO_FEW: "of {} the runs have too few seeds",
+    NOT_TESTABLE: "{} cannot be tested here", NOT_TRIED: "{} were not tried yet",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,10 +66,11 @@ class Answer:
         results: The folder of results.
         compared: Which variants, or what the metric is to rise with.
         metric: Name.
-        values: Of both variants, means over seeds in percent; empty for a grid.
-        gain: The difference in points and its interval, or the correlation.
-        says: ``YES``, ``NO_DIFFERENCE`` or ``OPPOSITE``.
-        seeds: Of the runs behind it, the fewest that a system or a value of a grid has.
+        values: Of both variants, means over the seeds that both have, in percent; empty for a grid.
+        gain: The difference in points, or the correlation.
+        interval: Of the difference, in words; how many runs a correlation is of.
+        says: What ``evaluation/verdict.py`` says of it.
+        seeds: Pairs of runs of one seed; of a grid the fewest that a value has.
     """
 
     results: str
@@ -61,24 +78,20 @@ class Answer:
     metric: str
     values: str
     gain: str
+    interval: str
     says: str
     seeds: int
 
     @property
     def dataset(self) -> str:
-        """Data set."""
-        return self.results.partition("-")[0]
+        """What its data set is called."""
+        return str(DATASETS.get(name := self.results.partition("-")[0], [name])[0])
 
     @property
     def row(self) -> list[str]:
         """Of the table of a claim."""
-        page = f"[{self.results}]({self.results}.md)"
-        return [self.compared, page, str(self.seeds), self.metric, self.values, self.gain, self.says]
-
-    @property
-    def in_short(self) -> str:
-        """Metric, values and gain."""
-        return f"{self.metric} {self.values}, {self.gain}" if self.values else f"{self.metric} {self.gain}"
+        page, gain = f"[{self.results}]({self.results}.md)", f"{self.gain} ({self.interval})"
+        return [self.compared, page, str(self.seeds), self.metric, self.values, gain, self.says]
 
 
 def load_claims(path: Path = HERE / "claims.yaml") -> list[dict[str, Any]]:
@@ -92,8 +105,11 @@ def load_claims(path: Path = HERE / "claims.yaml") -> list[dict[str, Any]]:
     seen: set[str] = set()
     for claim in claims:
         where = f"{path.name}, {claim.get('id', claim)}"
-        if set(claim) - KEYS or not {"id", "claim", "source", "paper"} <= set(claim):
-            raise ValueError(f"{where}: keys are {', '.join(sorted(KEYS))}; the first three and paper have to be there")
+        if set(claim) - KEYS or not {"id", "question", "claim", "source", "paper"} <= set(claim):
+            keys = ", ".join(sorted(KEYS))
+            raise ValueError(f"{where}: keys are {keys}; id, question, claim, source and paper have to be there")
+        if claim["question"] not in QUESTIONS:
+            raise ValueError(f"{where}: a question is one of {', '.join(QUESTIONS)}")
         if ("tests" in claim) == ("untestable" in claim):
             raise ValueError(f"{where}: give either tests or untestable")
         if claim["id"] in seen:
@@ -128,38 +144,44 @@ def answers(test: dict[str, Any], results: Path) -> Iterator[Answer]:
         kind = "gain" if "gain" in test else "seeds"
         of, over, metrics = (test[kind][key] for key in ("of", "over", "metrics"))
         systems = load_systems(folder, (of, over))
-        if len(systems) < 2:
-            continue
-        yield from (_over_documents if kind == "gain" else _over_seeds)(folder, systems, of, over, metrics)
+        if len(systems) == 2:
+            yield from (_over_documents if kind == "gain" else _over_seeds)(folder, paired(*systems), metrics)
 
 
-def _over_documents(folder: Path, systems: list[System], of: str, over: str, metrics: list[str]) -> Iterator[Answer]:
+def _over_documents(folder: Path, systems: list[System], metrics: list[str]) -> Iterator[Answer]:
+    of, over = (system.name for system in systems)
     table = tested(systems, over, metrics)
     for metric in table.metrics if table else ():
         if (test := table.cells[of, metric].test) is not None:
-            says = NO_DIFFERENCE if not test.significant else YES if test.gain > 0 else OPPOSITE
-            gain = f"{100 * test.gain:+.1f} ({100 * test.low:+.1f} to {100 * test.high:+.1f})"
             means = table.cells[over, metric].mean, table.cells[of, metric].mean
-            seeds = min(table.seeds.values())
-            yield Answer(folder.name, _pair(of, over), metric, _values(*means), gain, says, seeds)
+            said = _gain(test.gain), _interval(test.low, test.high), test.verdict, test.seeds
+            yield Answer(folder.name, _pair(of, over), metric, _values(*means), *said)
 
 
-def _over_seeds(folder: Path, systems: list[System], of: str, over: str, metrics: list[str]) -> Iterator[Answer]:
+def _over_seeds(folder: Path, systems: list[System], metrics: list[str]) -> Iterator[Answer]:
     for metric in metrics:
         ours, theirs = (column(system, metric) for system in systems)
-        if not ours or not theirs:
+        number = min(len(ours), len(theirs))
+        if not number:
             continue
+        ours, theirs = ours[:number], theirs[:number]
         if len(set(ours)) == len(set(theirs)) == 1:  # a measure of all seeds together, which stands with each
             ours, theirs = ours[:1], theirs[:1]
-        means = statistics.fmean(theirs), statistics.fmean(ours)
-        gain, says, seeds = f"{100 * (means[1] - means[0]):+.1f}", NO_DIFFERENCE, min(len(ours), len(theirs))
-        if seeds < 2:
-            gain += ", no interval"
-        else:
-            interval = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(1 - SIGNIFICANT)
-            gain += f" ({100 * interval.low:+.1f} to {100 * interval.high:+.1f})"
-            says = YES if interval.low > 0 else OPPOSITE if interval.high < 0 else NO_DIFFERENCE
-        yield Answer(folder.name, _pair(of, over), metric, _values(*means), gain, says, seeds)
+        means, gains = (statistics.fmean(theirs), statistics.fmean(ours)), np.subtract(ours, theirs)[:, None]
+        (low,), (high,) = interval(gains, np.broadcast_to(gains, (DRAWS, *gains.shape)))
+        says = verdict(means[1] - means[0], len(ours), beyond_chance=bool(low > 0 or high < 0))
+        ends = "no interval" if says == TOO_FEW else _interval(low, high)
+        compared = _pair(*(system.name for system in systems))
+        gain = _gain(means[1] - means[0])
+        yield Answer(folder.name, compared, metric, _values(*means), gain, ends, says, len(ours))
+
+
+def _gain(gain: float) -> str:
+    return f"{100 * gain:+.1f}"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{100 * low:+.1f} to {100 * high:+.1f}"
 
 
 def _pair(of: str, over: str) -> str:
@@ -186,14 +208,14 @@ def _over_a_grid(folder: Path, of: str, metrics: list[str], axis: str) -> Iterat
         if len(pairs) < 3:
             continue
         correlated = stats.spearmanr(*np.array(pairs).T)
-        correlation = float(correlated.statistic)
-        says = NO_DIFFERENCE if correlated.pvalue >= SIGNIFICANT else YES if correlation > 0 else OPPOSITE
+        seeds = min(len(system.results) for system in systems)
+        says = verdict(correlated.statistic, seeds, beyond_chance=bool(correlated.pvalue < 1 - LEVEL))
         compared = f"`{of}` with {', '.join(sorted(points, key=float))}" + (f", by {axis}" if axis != "value" else "")
-        gain, seeds = f"correlation {correlation:+.2f}, {len(pairs)} runs", min(len(s.results) for s in systems)
-        yield Answer(folder.name, compared, metric, "", gain, says, seeds)
+        gain = f"correlation {correlated.statistic:+.2f}"
+        yield Answer(folder.name, compared, metric, "", gain, f"{len(pairs)} runs", says, seeds)
 
 
-def verdict(claim: dict[str, Any], replies: list[Answer]) -> str:
+def conclusion(claim: dict[str, Any], replies: list[Answer]) -> str:
     """What the answers come to."""
     if "untestable" in claim:
         reason = claim["untestable"]
@@ -202,51 +224,87 @@ def verdict(claim: dict[str, Any], replies: list[Answer]) -> str:
 
 
 def _all_say(replies: list[Answer]) -> str:
-    said = {answer.says for answer in replies}
-    name = HOLDS if said == {YES} else IN_PART if YES in said else FAILS
-    seeds = sorted({answer.seeds for answer in replies})
-    if seeds[0] >= ENOUGH:
-        return name
+    """What answers come to, with their seeds where some have fewer than enough; those of too few seeds say nothing."""
+    answered = [answer for answer in replies if answer.says != TOO_FEW]
+    said = {answer.says for answer in answered}
+    name = TOO_FEW if not said else HOLDS if said == {BETTER} else IN_PART if BETTER in said else FAILS
+    seeds = sorted({answer.seeds for answer in answered or replies})
+    without = (
+        f", {len(replies) - len(answered)} of {len(replies)} rows {TOO_FEW}" if len(answered) < len(replies) else ""
+    )
+    if said and seeds[0] >= ENOUGH:
+        return name + without
     few = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
-    return f"{name} ({few} seed{'s' * (few != '1')})"
+    return f"{name} ({few} seeds){without}" if said else f"{name} ({few})"
 
 
 def by_dataset(replies: list[Answer]) -> str:
-    """What the answers of each data set come to, with the first of them in numbers."""
+    """What the answers of each data set come to, with the first of them in numbers: of those with enough seeds."""
     of: dict[str, list[Answer]] = {}
-    for answer in replies:
+    for answer in sorted(replies, key=lambda answer: answer.says == TOO_FEW):
         of.setdefault(answer.dataset, []).append(answer)
-    return "; ".join(f"{name}: {_all_say(of_dataset)}, {of_dataset[0].in_short}" for name, of_dataset in of.items())
+    return "; ".join(
+        f"{name} {answers[0].metric} {answers[0].gain}, {_all_say(answers)}" for name, answers in of.items()
+    )
 
 
-def page(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> str:
-    """The page, in Markdown."""
-    rows, counts = [], dict.fromkeys((HOLDS, IN_PART, FAILS, NOT_TESTABLE, NOT_TRIED), 0)
-    details: list[str] = []
+def pages(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) -> tuple[str, str]:
+    """The page of verdicts and the page of all that was measured, in Markdown."""
     every = each(answers_to, [(claim, results) for claim in claims], processes)
-    for claim, found in zip(claims, every, strict=True):
-        said = verdict(claim, found)
-        counts[max((name for name in counts if said.startswith(name)), key=len)] += 1  # "holds in part" is no "holds"
-        rows.append([f"[{claim['claim']}](#{claim['id']})", claim["source"], claim["paper"], by_dataset(found), said])
-        details += [f"## {claim['claim']} {{: #{claim['id']} }}", ""]
-        details += [f"{claim['source']}. The paper: {claim['paper']}. Here: **{said}**.", ""]
-        details += [claim["caution"].strip(), ""] if "caution" in claim else []
-        if found:
-            details += [*markdown_rows(list(MEASURED), [reply.row for reply in found]), ""]
-    counted = ", ".join(f"{name} {number}" for name, number in counts.items() if number)
-    return "\n".join([
+    concluded = [(claim, replies, conclusion(claim, replies)) for claim, replies in zip(claims, every, strict=True)]
+    return verdicts_page(concluded), measured_page(concluded)
+
+
+Concluded = list[tuple[dict[str, Any], list[Answer], str]]
+
+
+def verdicts_page(concluded: Concluded) -> str:
+    """A table for each question."""
+    counts = dict.fromkeys(COUNTED, 0)
+    for *_, said in concluded:
+        counts[max((name for name in COUNTED if said.startswith(name)), key=len)] += 1  # "holds in part" is no "holds"
+    counted = ", ".join(COUNTED[name].format(number) for name, number in counts.items() if number)
+    lines = [
         "# Claims of the papers", "",
         "Made by `python benchmarks/claims.py` from `benchmarks/claims.yaml` and `benchmarks/results`; "
         "do not edit.", "",
-        "002 is the paper on language models and two stages, 001 the first PLANT (AWD-LSTM), 000 the later abstract. "
-        "Gains are in points with 95 % intervals, paired over documents where they were kept; the first of each data "
-        "set stands here, all of them and what was compared below. A verdict says how many seeds are behind its rows "
-        "where some have fewer than five. `claims` are experiments of the network alone, no linear model beside it; "
-        "what their variants are stands on the page of results.", "",
-        f"{len(claims)} claims: {counted}.", "",
-        *markdown_rows(["claim", "source", "the paper", "here, by data set", "verdict"], rows), "",
-        *details,
-    ])  # fmt: skip
+        f"Here are {len(concluded)} claims, and what our own runs say of each. {counted.capitalize()}.", "",
+        "- 002 is the paper on language models and two stages, 001 the first PLANT (AWD-LSTM), 000 the later abstract.",
+        "- A claim holds if every metric on every data set is better, in part if one is.",
+        f"- Gains are points of the first metric. A verdict needs {FEWEST} seeds of both sides. It says how many it "
+        f"has where some have fewer than {ENOUGH}, and how many rows have too few.",
+        "- Intervals are over seeds and documents (`docs/metrics.md` says how). They stand with every metric in "
+        "[what was measured](claims_measured.md), where each claim links to.",
+        "- Most runs are of the network alone, with no linear model beside it.", "",
+    ]  # fmt: skip
+    for question, heading in QUESTIONS.items():
+        rows = [
+            [f"[{claim['claim']}](claims_measured.md#{claim['id']})", claim["paper"], by_dataset(replies), said]
+            for claim, replies, said in concluded
+            if claim["question"] == question
+        ]
+        if rows:
+            table = markdown_rows(["claim", "the papers", "here, by data set", "verdict"], rows)
+            lines += [f"## {heading}", "", *table, ""]
+    return "\n".join(lines)
+
+
+def measured_page(concluded: Concluded) -> str:
+    """Every answer to every claim."""
+    lines = [
+        "# What was measured of each claim", "",
+        "Made by `python benchmarks/claims.py`; do not edit. [The verdicts](claims.md) come from these rows.", "",
+        "Gains are in points with 95 % intervals over seeds and documents, of the seeds that both variants have; with "
+        "fewer than three, over documents alone and without a verdict. What the variants are stands on the page of "
+        "results.", "",
+    ]  # fmt: skip
+    for claim, replies, said in concluded:
+        lines += [f"## {claim['claim']} {{: #{claim['id']} }}", ""]
+        lines += [f"{claim['source']}. The paper: {claim['paper']}. Here: **{said}**.", ""]
+        lines += [claim["caution"].strip(), ""] if "caution" in claim else []
+        if replies:
+            lines += [*markdown_rows(list(MEASURED), [reply.row for reply in replies]), ""]
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -256,14 +314,17 @@ def main() -> int:
     check, results = parser.parse_args().check, HERE / "results"
     pages_made, claims = MadeFrom(HERE / "tables" / "made_from.json"), load_claims()
     sources_read = [path for name in names_in(results) for path in files_of(results / name)]
-    sources = digest(results, sources_read, digest_of_code(), claims)
-    if pages_made.is_current(PAGE, sources):
+    code = digest_of_code(), Path(__file__).read_text(encoding="utf-8")
+    sources = digest(results, sources_read, *code, claims, DATASETS, without_chance())
+    written = PAGE, MEASURED_PAGE
+    if all(pages_made.is_current(path, sources) for path in written):
         return 0
     if check:
         print(f"{PAGE.name} is out of date; run python benchmarks/claims.py", file=sys.stderr)
         return 1
-    PAGE.write_text(page(claims, results, processes=-1), encoding="utf-8")
-    pages_made.write([(PAGE, sources)])
+    for path, text in zip(written, pages(claims, results, processes=-1), strict=True):
+        path.write_text(text, encoding="utf-8")
+    pages_made.write([(path, sources) for path in written])
     return 0
 
 

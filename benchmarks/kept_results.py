@@ -9,6 +9,7 @@ true labels, share its place, so that it is stored once.
 
 from __future__ import annotations
 
+import functools
 import json
 import lzma
 import math
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import yaml
 
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import ArrayFile
@@ -29,6 +31,7 @@ from plant_plugin.files import atomic_write, locked
 from plant_plugin.report.systems import System, system_of
 
 RESULTS = Path(__file__).resolve().parent / "results"
+DEFINITIONS = RESULTS.parent / "experiments" / "experiments.yml"
 LINES, ARRAYS = ".jsonl.xz", ".npz"
 FIX = "take the file from the repository again"
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -135,8 +138,18 @@ def load_systems(folder: Path, variants: Iterable[str] | None = None) -> list[Sy
     systems = []
     for name in sorted(there) if variants is None else [name for name in variants if name in there]:
         chosen = [run for (variant, _), run in sorted(runs.items()) if variant == name]
-        systems.append(system_of(name, [(str(folder), run.result, run.documents) for run in chosen]))
+        system = system_of(name, [(str(folder), run.result, run.documents) for run in chosen])
+        system.without_chance = name in without_chance().get(folder.name.partition("-")[2] or "main", ())
+        systems.append(system)
     return systems
+
+
+@functools.cache
+def without_chance() -> dict[str, list[str]]:
+    """Experiment -> its variants that draw nothing, so that one seed does."""
+    return {
+        name: definition.get("one_seed", []) for name, definition in yaml.safe_load(DEFINITIONS.read_text()).items()
+    }
 
 
 def _file(folder: Path, ending: str) -> Path:

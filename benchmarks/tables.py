@@ -121,13 +121,16 @@ def stage1_lines(systems: list[System], metrics: Sequence[str]) -> list[str]:
 
 
 def readme(text: str, name: str, systems: list[System]) -> str:
-    """The README with a short form of a page's table between its marks; as it is where it has none."""
+    """The README with a short form of a page's table and what its rows are between its marks, if it has these."""
     before, mark, rest = text.partition(MARK.format(name))
     if not mark:
         return text
     _, _, after = rest.partition(END)
     rows = rows_of(systems, IN_README[name], published_of(name, EXPERIMENTS[experiment_of(name)]))
-    table = "".join(f"{line}\n" for line in markdown_rows(["system", "seeds", *IN_README[name]], rows))
+    called = EXPERIMENTS[experiment_of(name)]["in_readme"].items()
+    rows_are = [f"- `{variant}` is {words}." for variant, words in called if variant in {row[0] for row in rows}]
+    lines = [*markdown_rows(["system", "seeds", *IN_README[name]], rows), "", *rows_are]
+    table = "".join(f"{line}\n" for line in lines)
     return f"{before}{mark}{table}{END}{after}"
 
 

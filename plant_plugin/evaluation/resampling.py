@@ -4,10 +4,11 @@ Every metric here is made of sums over documents: ranked ones are one sum divide
 from three counts of each label. So the numbers of a resample need one product of its weights with stored values, and no
 score is looked at again. The AUCs compare documents with each other, so they are not resampled.
 
-Three answers, paired document by document: *paired bootstrap*, both systems on the same documents drawn with
-replacement; *approximate randomisation*, the systems' outputs exchanged on a random half of the documents;
-*Wilcoxon signed-rank*, over documents, or over labels for the macro metrics; and as PLANT's paper has it (appendix F),
-for every metric, over what it is in each of ten parts of the documents.
+Three answers, paired seed by seed and document by document: *paired bootstrap*, both systems on the same documents
+drawn with replacement, from which ``verdict.py`` makes the interval; *approximate randomisation*, the systems' outputs
+exchanged on a random half of the documents; *Wilcoxon signed-rank*, over documents, or over labels for the macro
+metrics; and as PLANT's paper has it (appendix F), for every metric, over what it is in each of ten parts of the
+documents.
 
 A resample holds fewer different documents, so that macro metrics are smaller in it than they are over all: the interval
 is that of the resampled gains moved by their median's distance from the observed gain, which so lies in it.
@@ -20,8 +21,7 @@ scipy.stats.wilcoxon.
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,11 +34,11 @@ from plant_plugin.evaluation.names import Metric
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.propensity import weights_for
 from plant_plugin.evaluation.ranking import contributions, divided
+from plant_plugin.evaluation.verdict import Comparison, interval
 
 Floats = npt.NDArray[np.float64]
 WHOLE_RANKING = {"MAP": "average_precision", "MAP-gold": "gold_precision"}  # family -> what is kept of each document
 ROUNDING = 1e-12  # gains this close count as equal
-LEVEL = 0.95  # of the interval
 FOLDS = 10  # of the test documents, as in PLANT's paper
 BLOCK_ELEMENTS = 2_000_000  # labels (or documents) times weightings that are drawn at a time
 PART_ELEMENTS = 100_000  # of which so many are computed at a time: their counts stay in a processor's cache
@@ -201,23 +201,11 @@ class DocumentSums:
         return counts.ratios(metric.family.split("-")[1])[averaged, 0]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One metric of a system against a baseline; p-values are two-sided."""
-
-    gain: float  # system minus baseline, each a mean over its seeds
-    low: float  # ends of the bootstrap interval of the gain
-    high: float
-    randomisation: float  # p
-    wilcoxon: float | None  # p; None where the metric is no mean over documents or labels
-    folds: float  # p of Wilcoxon's test over ten parts of the documents; every part a random one
-    significant: bool  # the interval lies on one side of 0, and the randomisation test passes at 1 - LEVEL
-
-
 def compare_documents(
     system: Sequence[DocumentSums],
     baseline: Sequence[DocumentSums],
     *,
+    seeds: int | None = None,
     resamples: int = 1000,
     seed: int = 0,
 ) -> dict[str, Comparison]:
@@ -225,8 +213,9 @@ def compare_documents(
 
     Args:
         system: Its seeds; each of the same metrics, documents and label columns as all others here.
-        baseline: The baseline's seeds. A metric of several seeds is the mean of theirs, in each resample too. For the
-            randomisation seeds are paired in the order given; where one side has more, until each has met as many.
+        baseline: The baseline's, each of which is paired with the system's in its place.
+        seeds: How many there are, where both sides have those of several systems, one system's after another's: the
+            gain of a seed is then the mean over systems. None: all are of one.
         resamples: Of the bootstrap and of the randomisation, at least 1.
         seed: Of the draws.
 
@@ -234,43 +223,31 @@ def compare_documents(
         Metric's name -> comparison.
     """
     metrics, number = system[0].metrics, system[0].num_documents
+    seeds = seeds or len(system)
     draws = draw(number, system[0].num_labels, resamples, seed)
-    everything = np.ones((1, number))
-    observed = _gain(system, baseline, lambda run: run.resampled(everything))[0]
-    drawn_gains = _gain(system, baseline, lambda run: run.of_draws(draws))
-    meetings = range(math.lcm(len(system), len(baseline)))  # every seed counts as in its side's mean
-    pairs = [Exchange(system[turn % len(system)], baseline[turn % len(baseline)]) for turn in meetings]
-    paired = np.abs(np.mean([pair.gain for pair in pairs], axis=0))
+    pairs = [Exchange(*pair) for pair in zip(system, baseline, strict=True)]
+    gains = np.stack([pair.gain for pair in pairs])
     exceeding = np.zeros(len(metrics))
     for exchanged in in_parts(draws.exchanged, system[0].num_labels):
         by_chance = np.mean([pair.gain_after(exchanged) for pair in pairs], axis=0)
-        exceeding += (np.abs(by_chance) >= paired - ROUNDING).sum(axis=0)
-    tail = (1.0 - LEVEL) / 2.0
-    low, middle, high = np.quantile(drawn_gains, [tail, 0.5, 1.0 - tail], axis=0)
-    low, high = observed - (middle - low), observed + (high - middle)
+        exceeding += (np.abs(by_chance) >= np.abs(gains.mean(axis=0)) - ROUNDING).sum(axis=0)
     p_values = (exceeding + 1.0) / (resamples + 1.0)
-    gain_of_part = _gain(system, baseline, lambda run: run.resampled(draws.parts))
-    comparisons = {}
-    for column, metric in enumerate(metrics):
-        by_chance = float(p_values[column])
-        comparisons[metric.name] = Comparison(
-            float(observed[column]),
+    drawn = np.stack([pair.gain_of_draws(draws) for pair in pairs], axis=1)
+    of_seeds = gains.reshape(-1, seeds, len(metrics)).mean(axis=0)
+    low, high = interval(of_seeds, drawn.reshape(resamples, -1, seeds, len(metrics)).mean(axis=1), seed)
+    gain_of_part = np.mean([pair.gain_in(draws.parts) for pair in pairs], axis=0)
+    return {
+        metric.name: Comparison(
+            float(of_seeds[:, column].mean()),
             float(low[column]),
             float(high[column]),
-            by_chance,
+            float(p_values[column]),
             _wilcoxon(system, baseline, metric),
             _signed_rank_of_few(gain_of_part[:, column]),
-            bool(by_chance < 1.0 - LEVEL and (low[column] > 0 or high[column] < 0)),
+            seeds,
         )
-    return comparisons
-
-
-def _gain(
-    system: Sequence[DocumentSums], baseline: Sequence[DocumentSums], metrics_of: Callable[[DocumentSums], Floats]
-) -> Floats:
-    """Return the difference of both sides' means over seeds."""
-    ours, theirs = (np.mean([metrics_of(run) for run in runs], axis=0) for runs in (system, baseline))
-    return np.asarray(ours - theirs)
+        for column, metric in enumerate(metrics)
+    }
 
 
 class Exchange:
@@ -282,6 +259,16 @@ class Exchange:
         self._sums = [run.additions.sums(everything) for run in self._runs]
         self._moved = second.additions.minus(first.additions)  # on what both agree, nothing moves
         self.gain = first.values(*self._sums[0])[0] - second.values(*self._sums[1])[0]
+
+    def gain_of_draws(self, draws: Draws) -> Floats:
+        """Compute the gain in each resample of the bootstrap, (R, metrics)."""
+        first, second = self._runs
+        return np.asarray(first.of_draws(draws) - second.of_draws(draws))
+
+    def gain_in(self, weights: Floats) -> Floats:
+        """Compute the gain over documents that count as often as B weightings (B, N) say, (B, metrics)."""
+        first, second = self._runs
+        return np.asarray(first.resampled(weights) - second.resampled(weights))
 
     def gain_after(self, exchanged: Floats) -> Floats:
         """Compute the gain after the marked documents (B, N) changed sides, (B, metrics)."""

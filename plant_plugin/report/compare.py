@@ -11,7 +11,9 @@ from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.joined_labels import joined
 from plant_plugin.evaluation.names import Metric, parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
-from plant_plugin.evaluation.resampling import Comparison, DocumentSums, compare_documents, computable
+from plant_plugin.evaluation.resampling import DocumentSums, compare_documents, computable
+from plant_plugin.evaluation.verdict import BETTER, WORSE, Comparison
+from plant_plugin.report.pairs import paired
 from plant_plugin.report.published import Published
 from plant_plugin.report.systems import System, check_same_split, counted_on, obstacle
 
@@ -37,10 +39,8 @@ class Cell:
 
     @property
     def mark(self) -> str:
-        """Return ▲ or ▼ where the difference is significant."""
-        if self.test is None or not self.test.significant:
-            return ""
-        return UP if self.test.gain > 0 else DOWN
+        """Return ▲ or ▼ where the verdict is better or worse."""
+        return "" if self.test is None else {BETTER: UP, WORSE: DOWN}.get(self.test.verdict, "")
 
 
 @dataclass(repr=False)
@@ -162,7 +162,7 @@ def _tests(
         notes.append(f"{system.name}: no tests, because {lacking} came without per-document values")
         return {}
     alike = system.told("hashes", "labels") == against.told("hashes", "labels")
-    ours, theirs = system.documents, against.documents
+    ours, theirs = (side.documents for side in paired(system, against))
     if len({"\n".join(documents.labels) for documents in (*ours, *theirs)}) > 1:  # also of names that each seed uses
         ours, theirs = on_common_ground(ours, theirs)
     both = (*ours, *theirs)
@@ -192,10 +192,10 @@ def _average_gain(
 
     Source: PLANT's paper, Table 2, average absolute gains over backbones.
     """
-    systems = [system for pair in pairs for system in pair]
-    if not systems[0].documents or len({len(system.documents) for system in systems}) > 1:
-        fix = "give each as many seeds as the others, with the .npz beside each result"
-        raise DataError("a mean over pairs needs equally many seeds of each system", where="--pair", fix=fix)
+    systems = paired(*(system for pair in pairs for system in pair))
+    if not all(system.documents for system in systems):
+        fix = "give each its results with the .npz beside them"
+        raise DataError("a mean over pairs needs per-document values of each system", where="--pair", fix=fix)
     if len({str(system.told("hashes", "labels")) for system in systems}) > 1:
         raise DataError("the systems know different labels", where="--pair", fix="pair systems of one label set")
     every = [documents for system in systems for documents in system.documents]
@@ -203,10 +203,11 @@ def _average_gain(
     metrics = [metric for metric in metrics if not any(obstacle(metric, system, systems[0]) for system in systems)]
     if not metrics:
         return {}
-    sums = (
-        [DocumentSums(documents, metrics) for pair in pairs for documents in pair[side].documents] for side in (0, 1)
+    ours, theirs = (
+        [DocumentSums(documents, metrics) for system in systems[side::2] for documents in system.documents]
+        for side in (0, 1)
     )
-    return compare_documents(*sums, resamples=resamples)
+    return compare_documents(ours, theirs, seeds=len(systems[0].documents), resamples=resamples)
 
 
 def on_common_ground(ours: list[PerDocument], theirs: list[PerDocument]) -> tuple[list[PerDocument], list[PerDocument]]:

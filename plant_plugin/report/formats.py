@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
+from plant_plugin.evaluation.verdict import FEWEST
 from plant_plugin.report.compare import DOWN, UP, Cell, Table
 from plant_plugin.report.published import Published
 from plant_plugin.report.spreadsheets import no_formula
@@ -18,7 +19,17 @@ LATEX = str.maketrans(
     {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "†": r"$^\dagger$", "–": "--",
      UP: r"$\blacktriangle$", DOWN: r"$\blacktriangledown$"}
 )  # fmt: skip
-GAINS = ("system", "metric", "gain", "95 % interval", "p, randomisation", "p, Wilcoxon", "p, 10 folds")
+GAINS = (
+    "system",
+    "metric",
+    "gain",
+    "95 % interval",
+    "seeds",
+    "verdict",
+    "p, randomisation",
+    "p, Wilcoxon",
+    "p, 10 folds",
+)
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -59,10 +70,11 @@ def written(cell: Cell, bold: Bold) -> str:
 def explanation(table: Table) -> str:
     """Say in sentences what the signs mean."""
     return (
-        f"Percent, mean ± standard deviation over seeds; bold: the best that can be compared. {UP} and {DOWN}: "
-        f"significantly above or below {table.baseline}: approximate randomisation gives p < 0.05 and the 95 % "
-        f"interval of the paired bootstrap excludes 0 ({table.resamples:,} resamples of the documents each; no "
-        "correction for the number of comparisons; seeds are averaged, so the tests are about documents, not seeds). "
+        f"Percent, mean ± standard deviation over seeds; bold: the best that can be compared. {UP} and {DOWN}: better "
+        f"or worse than {table.baseline}, which is said from {FEWEST} seeds on. Gains pair the runs of one seed: where "
+        "one side has more seeds, those that both have count. Then the 95 % interval, over seeds and documents, "
+        f"excludes 0, and approximate randomisation of documents gives p < 0.05 ({table.resamples:,} resamples each; "
+        f"no correction for the number of comparisons). With fewer seeds the interval is over documents alone. "
         "Wilcoxon's test is over documents, or labels for macro metrics, and over ten parts of the documents. "
         "†: this number and the baseline's cannot be compared as they stand, see the notes."
     )
@@ -96,7 +108,7 @@ def gains(table: Table) -> list[tuple[str, ...]]:
         if (test := cell.test) is not None:
             gain, low, high = (f"{100 * value:+.2f}" for value in (test.gain, test.low, test.high))
             wilcoxon = "–" if test.wilcoxon is None else f"{test.wilcoxon:.3f}"
-            tested.append((system, metric, f"{gain} {cell.mark}".strip(), f"{low} to {high}",
+            tested.append((system, metric, gain, f"{low} to {high}", str(test.seeds), test.verdict,
                           f"{test.randomisation:.3f}", wilcoxon, f"{test.folds:.3f}"))  # fmt: skip
     return tested
 
@@ -126,7 +138,10 @@ def published_lines(published: Published) -> list[str]:
 
 def as_json(table: Table) -> str:
     """Write everything as JSON, numbers as fractions."""
-    cells = [{"system": s, "metric": m, **asdict(cell), "mark": cell.mark} for (s, m), cell in table.cells.items()]
+    cells = [
+        {"system": s, "metric": m, **asdict(cell), "mark": cell.mark, "verdict": cell.test and cell.test.verdict}
+        for (s, m), cell in table.cells.items()
+    ]
     return json.dumps({**asdict(table), "cells": cells}, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from plant_plugin.evaluation.names import parse_metric
 from plant_plugin.evaluation.per_document import PerDocument
-from plant_plugin.evaluation.resampling import Comparison, DocumentSums, compare_documents
+from plant_plugin.evaluation.resampling import DocumentSums, compare_documents
+from plant_plugin.evaluation.verdict import Comparison
 from plant_plugin.report.compare import on_common_ground
 
 
 def gain_of(system: PerDocument, baseline: PerDocument, metric: str) -> Comparison:
     """Compare two results of the same documents, under the union of their labels."""
-    sides = on_common_ground([system], [baseline])
-    ours, theirs = ([DocumentSums(documents, [parse_metric(metric)]) for documents in side] for side in sides)
-    return compare_documents(ours, theirs)[parse_metric(metric).name]
+    parsed = parse_metric(metric)
+    sides = (
+        [DocumentSums(documents, [parsed]) for documents in side] for side in on_common_ground([system], [baseline])
+    )
+    return compare_documents(*sides)[parsed.name]
 
 
 def spelled(gain: Comparison) -> str:

@@ -26,16 +26,17 @@ def gains_picture(table: Table, metrics: Sequence[str]) -> Figure | None:
         return None
     title = (
         f"{table.title}: points gained or lost against {table.baseline}\n"
-        "dot: gain, filled where significant; bar: its 95 % interval"
+        "dot: gain, filled where better or worse; bar: its 95 % interval"
     )
     figure, columns = panels(title, [(f"{metric}, points", "") for metric in metrics], 1.8 + 0.35 * len(systems))
     for axes, metric in zip(columns, metrics, strict=True):
         for place, name in enumerate(reversed(systems)):
-            if (test := table.cells[name, metric].test) is not None:
+            cell = table.cells[name, metric]
+            if (test := cell.test) is not None:
                 gain, low, high = (100 * value for value in (test.gain, test.low, test.high))
                 colour = COLOURS[0] if test.gain > 0 else COLOURS[1]
                 axes.plot([low, high], [place, place], color=colour)
-                axes.plot([gain], [place], "o", color=colour, mfc=colour if test.significant else "white")
+                axes.plot([gain], [place], "o", color=colour, mfc=colour if cell.mark else "white")
         axes.axvline(0, color="#888888", linewidth=1)
         axes.set_yticks(range(len(systems)), list(reversed(systems)) if axes is columns[0] else [""] * len(systems))
         axes.set_ylim(-0.6, len(systems) - 0.4)
@@ -53,7 +54,7 @@ def svg_of_comparison(table: Table) -> dict[str, bytes]:
         return {}
     stream = io.BytesIO()
     figure.savefig(stream, format="svg")
-    return {"Gain over the baseline. The bar is the 95 % interval of the paired bootstrap.": stream.getvalue()}
+    return {"Gain over the baseline. The bar is the 95 % interval over seeds and documents.": stream.getvalue()}
 
 
 def panels(title: str, labels: Sequence[tuple[str, str]], height: float = 4.5) -> tuple[Figure, list[Axes]]:

@@ -28,6 +28,7 @@ class System:
     name: str  # its row in tables
     results: list[Result]  # one a seed
     documents: list[PerDocument] = field(default_factory=list)  # of each seed; empty where any seed lacks them
+    without_chance: bool = False  # so that its first run is that of every seed
 
     def values(self, metric: str) -> list[float]:
         """Return the metric of every seed that has it."""

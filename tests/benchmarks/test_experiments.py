@@ -332,7 +332,7 @@ def test_the_readme_is_changed_between_its_marks_only(tmp_path: Path) -> None:
     before, after = tables.MARK.format("codiesp-coding"), tables.END
     text = tables.readme(f"above\n{before}| was here |\n{after}below\n", "codiesp-coding", systems)
     assert text.startswith(f"above\n{before}| system | seeds |")
-    assert text.endswith(f"|\n{after}below\n")
+    assert text.endswith(f"|\n\n- `plant` is `plant_codiesp.yml`.\n{after}below\n")
     assert "was here" not in text
     heading, row = (
         next(line for line in text.splitlines() if line.startswith(f"| {word} |")) for word in ("system", "plant")

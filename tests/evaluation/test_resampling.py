@@ -18,6 +18,7 @@ from plant_plugin.evaluation import classification, names, resampling
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.per_document import PerDocument, load_per_document
 from plant_plugin.evaluation.resampling import DocumentSums, compare_documents, computable
+from plant_plugin.evaluation.verdict import BETTER, NO_DIFFERENCE, TOO_FEW, WORSE
 
 NUMBER, LABELS = 60, 24
 THRESHOLDS = {"0.5": 0.0, "micro": 0.4, "macro": -0.6}
@@ -215,10 +216,10 @@ def test_the_gain_of_a_macro_metric_lies_within_its_interval() -> None:
         evaluated(sign * np.where(truth, 1.0, -1.0).astype(np.float32), truth, asked, outside) for sign in (1, -1)
     )
     runs = [sums(one.per_document(COLUMNS), asked) for one in (right, wrong)]
-    comparison = compare_documents([runs[0]], [runs[1]], resamples=200)["Macro-F1@micro"]
+    comparison = compare_documents([runs[0]] * 3, [runs[1]] * 3, resamples=200)["Macro-F1@micro"]
     assert comparison.gain == pytest.approx(1.0)
     assert comparison.low < comparison.gain < comparison.high
-    assert comparison.significant
+    assert comparison.verdict == BETTER
 
 
 def test_few_draws_that_differ_do_not_move_the_interval_off_the_gain() -> None:
@@ -322,46 +323,53 @@ def test_few_differences_have_the_p_of_scipy_with_and_without_equal_ones() -> No
 
 
 def test_a_system_against_itself() -> None:
-    for name, comparison in compare_documents([sums(kept(2))], [sums(kept(2))], resamples=20).items():
+    for name, comparison in compare_documents([sums(kept(2))] * 3, [sums(kept(2))] * 3, resamples=20).items():
         assert (comparison.gain, comparison.low, comparison.high) == (0.0, 0.0, 0.0)
         assert comparison.randomisation == (None if name.startswith("AUC") else 1.0)
         assert comparison.wilcoxon in (None, 1.0)
         assert comparison.folds == 1.0
-        assert not comparison.significant
+        assert comparison.verdict == NO_DIFFERENCE
 
 
 def test_a_far_better_system_is_found_and_the_other_way_round() -> None:
-    good, bad = [sums(kept(2, 3.0))], [sums(kept(3, 0.2))]
+    good, bad = ([sums(kept(seed, quality)) for seed in (2, 3, 4)] for quality in (3.0, 0.2))
     better, worse = compare_documents(good, bad, resamples=200), compare_documents(bad, good, resamples=200)
     for name in ("P@5", "MAP", "PSP@5", "Micro-F1@micro", "Macro-F1@macro", "Macro-F1-caml@macro"):
-        assert better[name].significant
+        assert (better[name].verdict, worse[name].verdict) == (BETTER, WORSE)
         assert better[name].low > 0
         assert worse[name].high < 0
         assert better[name].gain == pytest.approx(-worse[name].gain)
 
 
-def test_seeds_are_averaged_and_their_number_may_differ() -> None:
-    runs = [sums(kept(seed, 1.5)) for seed in (2, 3, 4)]
-    baseline = [sums(kept(5)), sums(kept(6))]
+def test_a_gain_is_the_mean_of_what_pairs_of_seeds_gain() -> None:
+    runs, baseline = ([sums(kept(seed, 1.5)) for seed in seeds] for seeds in ((2, 3, 4), (5, 6, 7)))
     found = compare_documents(runs, baseline, resamples=20)
     ones = np.ones(NUMBER)
-    expected = np.mean([values(run, ones) for run in runs], axis=0) - np.mean(
-        [values(run, ones) for run in baseline], axis=0
-    )
+    expected = np.mean([values(runs[seed], ones) - values(baseline[seed], ones) for seed in range(3)], axis=0)
     assert [comparison.gain for comparison in found.values()] == pytest.approx(expected[0].tolist())
+    assert {comparison.seeds for comparison in found.values()} == {3}
+    with pytest.raises(ValueError, match="zip"):
+        compare_documents(runs, baseline[:2], resamples=20)
+
+
+def test_systems_one_after_another_gain_their_mean_in_each_seed() -> None:
+    """Two systems that differ by as much in every seed, one up and one down, gain nothing and have no interval."""
+    good, bad = ([sums(kept(seed, quality), ["P@5"]) for seed in (2, 3, 4)] for quality in (1.5, 0.5))
+    found = compare_documents([*good, *bad], [*bad, *good], seeds=3, resamples=50)["P@5"]
+    assert (found.gain, found.seeds) == (pytest.approx(0.0), 3)
+    assert (found.low, found.high) == pytest.approx((0.0, 0.0))
 
 
 def test_every_seed_takes_part_in_the_randomisation() -> None:
-    """One seed that lost beside two that won: the mean decides, not whom the first seed met."""
+    """One seed that lost beside two that won: the mean decides, not what the first seed gained."""
     lost, won, other = (sums(kept(*drawn_as), ["P@1"]) for drawn_as in ((2, -1.0), (3, 3.0), (5, 0.5)))
     ones = np.ones(NUMBER)
     assert values(lost, ones) < values(other, ones) < values(won, ones)
-    found = compare_documents([lost, won, won], [other], resamples=200)["P@1"]
-    again = compare_documents([won, lost, won], [other], resamples=200)["P@1"]
+    found = compare_documents([lost, won, won], [other] * 3, resamples=200)["P@1"]
+    again = compare_documents([won, lost, won], [other] * 3, resamples=200)["P@1"]
     alone = compare_documents([lost], [other], resamples=200)["P@1"]
     assert found.randomisation == again.randomisation != alone.randomisation
-    twice = compare_documents([lost, won, won], [other] * 2, resamples=200)["P@1"]
-    assert twice.randomisation == found.randomisation
+    assert (found.verdict, alone.verdict) == (NO_DIFFERENCE, TOO_FEW)  # seeds differ too much; one seed says nothing
 
 
 def test_blocks_do_not_change_the_number_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def write(
 def results(tmp_path: Path) -> Path:
     for seed in (1, 2, 3):
         write(tmp_path / "good" / f"seed{seed}.json", seed, 2.0)
-    for seed in (4, 5):
+    for seed in (4, 5, 6):
         write(tmp_path / "bad_one" / f"seed{seed}.json", seed, 0.3)
     return tmp_path
 
@@ -103,10 +103,22 @@ def test_marks_means_and_best(results: Path) -> None:
 
 
 def test_noise_gets_no_mark(tmp_path: Path) -> None:
-    write(tmp_path / "one" / "seed1.json", 1, 1.0)
-    write(tmp_path / "two" / "seed1.json", 2, 1.0)
+    for seed in (1, 2, 3):
+        write(tmp_path / "one" / f"seed{seed}.json", seed, 1.0)
+        write(tmp_path / "two" / f"seed{seed + 3}.json", seed + 3, 1.0)
     table = compare(load_systems([*of(tmp_path / "one"), *of(tmp_path / "two")]), "two", metrics=["P@1"], resamples=200)
-    assert table.cells["one", "P@1"].mark == ""
+    assert (table.cells["one", "P@1"].mark, table.cells["one", "P@1"].test.verdict) == ("", "no difference")
+
+
+def test_runs_of_one_seed_are_paired_and_too_few_get_no_mark(results: Path) -> None:
+    """The gain is of the seeds that both have, the columns are of all."""
+    for seed in (2, 3, 4):
+        write(results / "other" / f"seed{seed}.json", seed, 0.1)
+    systems = load_systems([*of(results / "good"), *of(results / "other")])
+    cell = compare(systems, "other", metrics=["P@5"], resamples=50).cells["good", "P@5"]
+    (_, second, third), (first_of_other, second_of_other, _) = (system.values("P@5") for system in systems)
+    assert cell.test.gain == pytest.approx((second + third - first_of_other - second_of_other) / 2, abs=1e-6)
+    assert (cell.test.seeds, cell.test.verdict, cell.mark) == (2, "too few seeds", "")
 
 
 def test_without_per_document_values_there_are_means_only(results: Path) -> None:
@@ -322,7 +334,8 @@ def test_formats(results: Path) -> None:
     text = markdown(table)
     cell = table.cells["good", "P@5"]
     assert f"| good | 3 | **{100 * cell.mean:.1f} ± {100 * cell.deviation:.1f}** ▲ |" in text
-    assert f"{100 * cell.test.low:+.2f} to {100 * cell.test.high:+.2f}" in text
+    assert f"{100 * cell.test.low:+.2f} to {100 * cell.test.high:+.2f} | 3 | better |" in text
+    assert "| 1 | too few seeds |" in text  # of the system with one seed
     found = Page()
     found.feed(page(table, {"caption <x>": b"<svg/>"}))
     assert not found.open
@@ -352,8 +365,8 @@ def test_published_rows_stand_in_every_format_and_in_no_test(results: Path) -> N
     content = json.loads(as_json(table))
     assert content["published"]["rows"][0]["values"] == {"Macro-F1": 0.228, "Micro-F1": 0.233}
     cell = next(cell for cell in content["cells"] if (cell["system"], cell["metric"]) == ("good", "P@5"))
-    assert (cell["mean"], cell["mark"], cell["test"]["gain"]) == (
-        table.cells["good", "P@5"].mean, "▲", table.cells["good", "P@5"].test.gain,
+    assert (cell["mean"], cell["mark"], cell["verdict"], cell["test"]["gain"]) == (
+        table.cells["good", "P@5"].mean, "▲", "better", table.cells["good", "P@5"].test.gain,
     )  # fmt: skip
 
 
@@ -387,7 +400,7 @@ def test_columns_are_those_of_a_field_as_far_as_results_have_them(results: Path)
 
 
 def test_the_average_gain_is_the_mean_of_what_pairs_gain(results: Path) -> None:
-    for seed in (6, 7):
+    for seed in (7, 8, 9):
         write(results / "fair" / f"seed{seed}.json", seed, 1.0)
         write(results / "fine" / f"seed{seed}.json", seed + 4, 2.0)
     paths = [path for name in ("bad_one", "fair", "fine") for path in of(results / name)]
@@ -406,8 +419,9 @@ def test_the_average_gain_is_the_mean_of_what_pairs_gain(results: Path) -> None:
     call = ("--baseline", "bad_one", "--metric", "P@5", "--resamples", "9")
     printed = invoke(*paths, *call, "--pair", "fine", "bad_one", "--pair", "fair", "bad_one")
     assert "| average gain | P@5 | +" in printed.output
-    unequal = invoke(*paths, *of(results / "good"), *call, "--pair", "good", "bad_one")
-    assert "equally many seeds" in unequal.output
+    write(results / "bare" / "seed1.json", 1, 2.0, per_document=False)
+    bare = invoke(*paths, *of(results / "bare"), *call, "--pair", "bare", "bad_one")
+    assert "a mean over pairs needs per-document values" in bare.output
     unknown = invoke(*paths, *call, "--pair", "fine", "x")
     assert "--pair: no result is called 'x'" in unknown.output
     write(results / "fewer" / "seed1.json", 1, 2.0, labels=18)

@@ -7,13 +7,13 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from plant_plugin.errors import MissingExtraError
-from plant_plugin.evaluation.resampling import Comparison
+from plant_plugin.evaluation.verdict import Comparison
 from plant_plugin.report.compare import Cell, Table
 from plant_plugin.report.pictures import gains_picture, panels, svg_of_comparison
 
 
 def gain() -> Table:
-    test = Comparison(0.1, 0.05, 0.2, 0.01, None, 0.01, significant=True)
+    test = Comparison(0.1, 0.05, 0.2, 0.01, None, 0.01, seeds=3)
     return Table("t", "none", 10, ["a"], {}, ["P@1"], {("a", "P@1"): Cell(0.9, test=test)})
 
 
@@ -24,10 +24,10 @@ def test_a_page_has_gains_where_something_was_tested() -> None:
     assert svg_of_comparison(Table("t", "none", 0, ["none"], {}, [], {})) == {}
 
 
-def test_gains_show_interval_and_significance() -> None:
+def test_gains_show_interval_and_verdict() -> None:
     cells = {("base", "P@5"): Cell(0.5), ("base", "MAP"): Cell(0.5)}
-    for name, test in (("good", Comparison(0.02, 0.01, 0.03, 0.01, None, 0.01, True)),
-                       ("level", Comparison(-0.01, -0.03, 0.01, 0.4, None, 0.4, False))):  # fmt: skip
+    for name, test in (("good", Comparison(0.02, 0.01, 0.03, 0.01, None, 0.01, 3)),
+                       ("level", Comparison(-0.01, -0.03, 0.01, 0.4, None, 0.4, 3))):  # fmt: skip
         cells |= {(name, "P@5"): Cell(0.5, None, test), (name, "MAP"): Cell(0.5)}
     table = Table("t", "base", 10, ["base", "good", "level"], dict.fromkeys(("base", "good", "level"), 1),
                   ["P@5", "MAP"], cells)  # fmt: skip

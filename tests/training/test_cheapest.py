@@ -12,7 +12,7 @@ from made_up_task import made_config, write_splits
 
 from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError
-from plant_plugin.evaluation.resampling import Comparison
+from plant_plugin.evaluation.verdict import Comparison
 from plant_plugin.model.folder import read_content
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.relevance.names.open_labels import ARRAYS
@@ -29,7 +29,7 @@ def saying(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Says in the place of validation documents what a part gains."""
 
     def say(gain: float) -> None:
-        found = Comparison(gain, gain - 0.01, gain + 0.01, 0.0, None, 0.0, significant=True)
+        found = Comparison(gain, gain - 0.01, gain + 0.01, 0.0, None, 0.0, seeds=1)
         monkeypatch.setattr(cheapest, "gain_of", lambda *results: found)
 
     return say

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from plant_plugin.config.options import AUTO, EXACT_DOCUMENTS, MOST_EXACT
 from plant_plugin.config.values import Keys
-from plant_plugin.evaluation.resampling import Comparison
+from plant_plugin.evaluation.verdict import Comparison
 from plant_plugin.report.gain import spelled
 
 SHORTEST, LONGEST = 128, 2500  # words read of a document: the least that is worth an encoder, and MIMIC's

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.documents import Corpus, Split
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.evaluation.resampling import Comparison
+from plant_plugin.evaluation.verdict import Comparison
 from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.mined_phrases import MinedPhrases
 from plant_plugin.relevance.ridge import RidgeOptions

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from plant_plugin.config import load_config
-from plant_plugin.evaluation.resampling import Comparison
+from plant_plugin.evaluation.verdict import Comparison
 from plant_plugin.training.choose.decisions import LONGEST, SHORTEST, Decision, Facts, decide
 from plant_plugin.training.choose.settle import _filled, _left_open
 
 
 def gains(gain: float, to: float = 0.002) -> Comparison:
-    return Comparison(gain, gain - to, gain + to, 0.0, None, 0.0, significant=gain > to)
+    return Comparison(gain, gain - to, gain + to, 0.0, None, 0.0, seeds=1)
 
 
 CODIESP = Facts(
