@@ -124,7 +124,7 @@ def check(command: list[str]) -> None:
         assert library or (ROOT / arguments[0]).is_file(), f"no such script: {arguments[0]}"
     elif program == "curl":
         body = json.loads(arguments[arguments.index("-d") + 1])
-        assert re.fullmatch(r"http://127\.0\.0\.1:8000/(predict|explain)", arguments[0]), arguments[0]
+        assert re.fullmatch(r"http://127\.0\.0\.1:8000/v1/(predict|explain)", arguments[0]), arguments[0]
         PredictQuestion.model_validate(body)
     elif program == "pip":
         check_installation(arguments)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from plant_plugin.commands.access_log import logs_access
 from plant_plugin.commands.desk import open_desk
 from plant_plugin.commands.reading import Flags, reads_files, training_texts
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models
@@ -32,6 +33,7 @@ LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")  # as the hub's cards have 
 @click.option("--header-timeout", "header_seconds", default=10.0, show_default=True, type=SECONDS,
               help="Seconds for a request's head.")  # fmt: skip
 @click.option("--body-timeout", "body_seconds", default=30.0, show_default=True, type=SECONDS, help="And for its body.")
+@logs_access
 @loads_models()
 def serve(
     model: Path,
@@ -43,9 +45,9 @@ def serve(
     load: Load,
     **most: int,
 ) -> None:
-    """Answer requests with the run folder MODEL: POST /predict, POST /explain, GET /health, /ready and /metrics.
+    """Answer requests with the run folder MODEL: POST /v1/predict and /v1/explain, GET /v1/health, /v1/ready.
 
-    / is a page to paste a text into, /docs describes the rest.
+    / is a page to paste a text into, /docs and `plant openapi` describe the rest, /metrics is for Prometheus.
 
     Requests that come at once are read together. No text is kept or logged. It listens only to this machine unless
     --host says otherwise, and answers whoever reaches it unless there is a token. With --desk coders sign in at /desk
@@ -55,7 +57,6 @@ def serve(
         from plant_plugin.serving import access
         from plant_plugin.serving.app import create_app
         from plant_plugin.serving.connections import Server, allow_open_files
-    from plant_plugin.serving.access import Limits
 
     desk = None if desk_file is None else open_desk(desk_file)
     token = access.read_token(token_file)
@@ -63,7 +64,7 @@ def serve(
     predictor = load(model)
     if host not in access.LOOPBACK and token is None:
         click.echo(f"Note: whoever reaches {host} can use the model; there is no password.", err=True)
-    limits = Limits(**most)
+    limits = access.Limits(**most)
     app = create_app(predictor, limits, access.server_names(host, names_too), token, desk)
     page = "" if desk is None else "desk"
     Server(app, limits, lambda address: click.echo(f"{address}/{page}", err=True), host=host, port=port).run()
@@ -98,8 +99,9 @@ def export(
 
     if wrong := next((code for code in languages if not LANGUAGE.fullmatch(code)), None):
         raise ConfigError(f"{wrong[:80]!r} is no code of a language", where="--language", fix="e.g. en, or pt-BR")
-    number = getattr(torch, dtype)
-    export_model(run_folder, out, number, lm_weight, languages=languages, trust_code=trust_code, check=check)
+    export_model(
+        run_folder, out, getattr(torch, dtype), lm_weight, languages=languages, trust_code=trust_code, check=check
+    )
     click.echo(f"{out}: the model, with README.md to read and complete")
 
 

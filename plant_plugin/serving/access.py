@@ -25,7 +25,7 @@ EVERY_ADDRESS = ("0.0.0.0", "::", "")
 IP = (socket.AF_INET, socket.AF_INET6)
 TOKEN_VARIABLE = "PLANT_SERVE_TOKEN"
 TOKEN = re.compile(r"[!-~]{16,}")  # what a header can carry; shorter ones can be guessed
-OPEN = ("/ready",)  # paths that need no token: they reveal nothing
+OPEN = ("/ready", "/v1/ready")  # paths that need no token: they reveal nothing
 
 
 @dataclass(frozen=True)

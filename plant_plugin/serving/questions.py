@@ -61,6 +61,8 @@ class Health(BaseModel):
     model: str
     labels: int
     thresholds: list[str]
+    name: str
+    hash: str
 
 
 class Status(BaseModel):

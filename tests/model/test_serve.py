@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import shutil
 import statistics
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,24 @@ def test_an_exported_model_is_served(trained: Path, predictor: Predictor, tmp_pa
     (expected,) = predictor.predict(["filler1 sign3x"], top=2)
     assert [one["logit"] for one in answer[0]["labels"]] == pytest.approx([one.logit for one in expected.labels])
     assert told.status_code == 200
+
+
+def test_answers_under_v1_are_those_of_before_and_name_the_model(
+    client: httpx.Client, predictor: Predictor, trained: Path
+) -> None:
+    manifest = hashlib.sha256((trained / "manifest.json").read_bytes()).hexdigest()
+    model = {"name": trained.name, "version": version("plant-plugin"), "hash": manifest}
+    for path, question in (
+        ("/predict", {"texts": ["filler1 sign3x", ""], "top": 2}), ("/explain", {"text": "filler1 sign3x"})
+    ):  # fmt: skip
+        before, now = client.post(path, json=question), client.post(f"/v1{path}", json=question)
+        assert now.json() == {**before.json(), "model": model}
+        for answer in (before, now):
+            assert {part: answer.headers[f"x-model-{part}"] for part in model} == model
+    health = client.get("/v1/health").json()
+    assert health["model"] == model
+    assert (health["network"], health["labels"]) == ("PLANT", len(predictor.labels))
+    assert client.get("/health").json()["hash"] == manifest
 
 
 def test_thresholds(client: httpx.Client) -> None:
@@ -205,7 +225,7 @@ def test_the_openapi_page_needs_no_other_server(client: httpx.Client) -> None:
     page = client.get("/docs").text
     assert "https:" not in page
     assert client.get("/static-offline-docs/swagger-ui-bundle.js").status_code == 200
-    assert {"/predict", "/explain", "/health"} <= client.get("/openapi.json").json()["paths"].keys()
+    assert {"/v1/predict", "/v1/explain", "/v1/health"} <= client.get("/openapi.json").json()["paths"].keys()
 
 
 def test_the_command(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +302,7 @@ def test_pages_in_a_browser(url: str, tmp_path: Path) -> None:
     drawn = subprocess.run(
         ["chromium", *options, "--dump-dom", f"{url}/docs"], capture_output=True, text=True, timeout=100, check=True
     ).stdout
-    assert 'data-path="/explain"' in drawn
+    assert 'data-path="/v1/explain"' in drawn
     assert "Unable to render" not in drawn
 
 
@@ -301,7 +321,7 @@ def answers_as_promised(url: str, headers: dict[str, str]) -> None:
 
     # which labels there are is the model's to say, not the schema's
     schemathesis.checks.load_all_checks()
-    excluded = {"/explain": [schemathesis.checks.CHECKS.get_by_names(["positive_data_acceptance"])[0]]}
+    excluded = {"/v1/explain": [schemathesis.checks.CHECKS.get_by_names(["positive_data_acceptance"])[0]]}
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json", headers=dict(headers))  # adds its own
     assert bool(headers) == ("securitySchemes" in schema.raw_schema["components"])
     tried = set()
@@ -312,8 +332,8 @@ def answers_as_promised(url: str, headers: dict[str, str]) -> None:
         @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
         def holds(case: Any) -> None:
             case.call_and_validate(headers=headers, excluded_checks=excluded.get(case.path, []))
-            if headers and case.path != "/ready":
+            if headers and case.path != "/v1/ready":
                 assert case.call(headers={"authorization": "Bearer another"}).status_code == 401
 
         holds()
-    assert {"/predict", "/explain", "/health"} <= tried
+    assert {"/v1/predict", "/v1/explain", "/v1/health"} <= tried

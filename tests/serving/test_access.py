@@ -17,14 +17,14 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.serving import access
 
 
-@pytest.mark.parametrize("path", ["/predict", "/explain", "/"])
+@pytest.mark.parametrize("path", ["/predict", "/explain", "/", "/v1/predict", "/v1/explain"])
 def test_without_the_token_nothing_is_answered(serve: Callable[..., Running], path: str) -> None:
     server = serve(token=TOKEN)
     for brought in ({}, {"authorization": f"Bearer {TOKEN}x"}, {"authorization": f"Basic {TOKEN}"},
                     {"authorization": "Bearer"}, {"authorization": "Bearer \xe9".encode("latin-1")}):  # fmt: skip
         answer = httpx.post(server.url + path, json={"texts": ["a"]}, headers=brought)
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer"), brought
-    for path in ("/health", "/metrics", "/docs", "/openapi.json", "/nothing"):
+    for path in ("/health", "/v1/health", "/metrics", "/docs", "/openapi.json", "/nothing"):
         assert httpx.get(server.url + path).status_code == 401
 
 
@@ -32,6 +32,7 @@ def test_with_the_token(serve: Callable[..., Running], caplog: pytest.LogCapture
     with caplog.at_level(logging.DEBUG):
         server = serve(token=TOKEN)
         ready(server)  # needs none
+        assert httpx.get(f"{server.url}/v1/ready").json() == {"status": "ready"}
         for scheme in ("Bearer", "bearer"):
             answer = httpx.post(
                 f"{server.url}/predict", json={"texts": ["a"]}, headers={"authorization": f"{scheme} {TOKEN}"}
