@@ -24,5 +24,7 @@ ENV PATH=/opt/plant/bin:$PATH
 ENV XDG_CACHE_HOME=/tmp/cache
 USER plant
 WORKDIR /home/plant
+# Of `plant serve` at its usual port; what does not serve ends, or is called unhealthy, which stops nothing.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=120s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/v1/ready', timeout=4)"]
 ENTRYPOINT ["plant"]
 CMD ["--help"]

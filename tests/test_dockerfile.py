@@ -1,7 +1,11 @@
-"""What the Dockerfile says: its steps, as a script in a clean folder, make an environment in which `plant` works."""
+"""What the Dockerfile and the compose file say.
+
+The steps of the former, as a script in a clean folder, make an environment in which `plant` works.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +14,9 @@ import warnings
 from pathlib import Path
 
 import pytest
+import yaml
+
+from plant_plugin.cli import plant
 
 ROOT = Path(__file__).resolve().parents[1]
 OF_THE_SYSTEM = ("apt-get ", "useradd ")  # RUN lines that need root and Debian: not run here
@@ -42,6 +49,46 @@ def test_only_what_is_copied_is_sent_to_the_builder() -> None:
     assert lines[1] == "*"
     assert sorted(line[1:] for line in lines if line.startswith("!")) == sorted(copied())
     assert all((ROOT / source).exists() for source in copied())
+
+
+def test_the_health_check_is_well_when_the_model_answers() -> None:
+    pytest.importorskip("fastapi", reason="needs the extra: pip install 'plant-plugin[serve]'")
+    from quick_server import QUICK, Model, ready
+    from running_server import TOKEN, Running
+
+    from plant_plugin.serving.access import server_names
+    from plant_plugin.serving.app import create_app
+
+    told = dict(steps())["HEALTHCHECK"]
+    program, *arguments = json.loads(told[told.index("CMD ") + len("CMD ") :])
+    assert program == "python"
+    assert "127.0.0.1:8000" in arguments[-1]  # the port that `plant serve` takes
+
+    def status(port: int) -> int:
+        command = [sys.executable, *(part.replace(":8000", f":{port}") for part in arguments)]
+        return subprocess.run(command, capture_output=True, check=False).returncode
+
+    model = Model()
+    model.gate.clear()
+    with Running(create_app(model, QUICK, server_names("0.0.0.0"), TOKEN), QUICK) as server:  # type: ignore[arg-type]
+        assert status(server.port) != 0  # the model has not answered yet
+        model.gate.set()
+        ready(server)
+        assert status(server.port) == 0  # which needs no token
+
+
+def test_the_compose_file_serves_a_model() -> None:
+    service = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["plant"]
+    name, *arguments = service["command"]
+    flags = plant.commands[name].make_context(name, arguments).params
+    [volume], [port] = service["volumes"], service["ports"]
+    assert volume["target"] == str(flags["model"])
+    assert port == f"127.0.0.1:{flags['port']}:{flags['port']}"
+    assert list(service["environment"]) == ["PLANT_SERVE_TOKEN"]
+    assert list(service["build"]["args"]) == [argument for step, argument in steps() if step == "ARG"]
+    assert ("ENV", "XDG_CACHE_HOME=/tmp/cache") in steps()
+    assert service["read_only"]
+    assert service["tmpfs"] == ["/tmp:mode=1777"]  # where the cache lies
 
 
 @pytest.mark.packaging
