@@ -52,9 +52,10 @@ MEASURED = ("compared", "results", "seeds", "metric", "percent", "gain", "verdic
 HOLDS, IN_PART, FAILS, NOT_TESTABLE, NOT_TRIED = (
     "holds", "holds in part", "does not hold", "not testable here", "not tried yet",
 )  # fmt: skip
-COUNTED = {
-    HOLDS: "{} hold", IN_PART: "{} hold in part", FAILS: "{} do not hold", TOO_FEW: "of {} the runs have too few seeds",
-    NOT_TESTABLE: "{} cannot be tested here", NOT_TRIED: "{} were not tried yet",
+COUNTED = {  # of one claim, and of several
+    HOLDS: ("holds", "hold"), IN_PART: ("holds in part", "hold in part"), FAILS: ("does not hold", "do not hold"),
+    TOO_FEW: ("has too few seeds", "have too few seeds"), NOT_TESTABLE: ("cannot be tested here",) * 2,
+    NOT_TRIED: ("was not tried yet", "were not tried yet"),
 }  # fmt: skip
 
 
@@ -258,17 +259,22 @@ def pages(claims: list[dict[str, Any]], results: Path, *, processes: int = 1) ->
 Concluded = list[tuple[dict[str, Any], list[Answer], str]]
 
 
-def verdicts_page(concluded: Concluded) -> str:
-    """A table for each question."""
+def counted(concluded: Concluded) -> str:
+    """How many claims come to what, in a sentence."""
     counts = dict.fromkeys(COUNTED, 0)
     for *_, said in concluded:
         counts[max((name for name in COUNTED if said.startswith(name)), key=len)] += 1  # "holds in part" is no "holds"
-    counted = ", ".join(COUNTED[name].format(number) for name, number in counts.items() if number)
+    parts = [f"{number} {COUNTED[name][number > 1]}" for name, number in counts.items() if number]
+    return f"Of {len(concluded)} claims {', '.join(parts)}."
+
+
+def verdicts_page(concluded: Concluded) -> str:
+    """A table for each question."""
     lines = [
         "# Claims of the papers", "",
         "Made by `python benchmarks/claims.py` from `benchmarks/claims.yaml` and `benchmarks/results`; "
         "do not edit.", "",
-        f"Here are {len(concluded)} claims, and what our own runs say of each. {counted.capitalize()}.", "",
+        f"What the papers on PLANT claim, and what our own runs say of it. {counted(concluded)}", "",
         "- 002 is the paper on language models and two stages, 001 the first PLANT (AWD-LSTM), 000 the later abstract.",
         "- A claim holds if every metric on every data set is better, in part if one is.",
         f"- Gains are points of the first metric. A verdict needs {FEWEST} seeds of both sides. It says how many it "
@@ -278,14 +284,14 @@ def verdicts_page(concluded: Concluded) -> str:
         "- Most runs are of the network alone, with no linear model beside it.", "",
     ]  # fmt: skip
     for question, heading in QUESTIONS.items():
+        of_question = [one for one in concluded if one[0]["question"] == question]
         rows = [
             [f"[{claim['claim']}](claims_measured.md#{claim['id']})", claim["paper"], by_dataset(replies), said]
-            for claim, replies, said in concluded
-            if claim["question"] == question
+            for claim, replies, said in of_question
         ]
         if rows:
             table = markdown_rows(["claim", "the papers", "here, by data set", "verdict"], rows)
-            lines += [f"## {heading}", "", *table, ""]
+            lines += [f"## {heading}", "", counted(of_question), "", *table, ""]
     return "\n".join(lines)
 
 

@@ -179,7 +179,8 @@ def test_every_question_has_a_table_and_every_claim_a_row_and_its_numbers_behind
     runs(tmp_path, {"good": [3.0, 3.0, 3.0], "bad": [0.0, 0.0, 0.0]})
     closed = {**CLAIM, "id": "two", "question": "elsewhere", "untestable": "MIMIC is closed"}
     short, measured = pages([{**CLAIM, "tests": [GAIN]}, closed], tmp_path / "results")
-    assert "1 hold, 1 cannot be tested here." in short
+    assert "Of 2 claims 1 holds, 1 cannot be tested here." in short
+    assert "Of 1 claims 1 holds." in short
     assert [line for line in short.splitlines() if line.startswith("## ")] == [
         f"## {QUESTIONS[question]}" for question in ("stages", "elsewhere")
     ]
@@ -193,7 +194,7 @@ def test_the_page_is_short_and_all_data_sets_have_a_name() -> None:
     for claim in load_claims():
         for page in (PAGE, MEASURED_PAGE):
             assert f"#{claim['id']}" in page.read_text(encoding="utf-8"), claim["id"]
-    assert {name.partition("-")[0] for name in names_in(RESULTS)} == set(DATASETS)
+    assert {name.partition("-")[0] for name in names_in(RESULTS)} <= set(DATASETS)
 
 
 @pytest.mark.parametrize("page", ["README.md", "benchmarks/README.md", "benchmarks/FINDINGS.md"])
