@@ -28,7 +28,7 @@ class Columns(NamedTuple):
             if column is not None and column not in names:
                 near = suggestion(column, names)
                 # Without a header these "names" are a document's: only one that is nearly right is shown.
-                near = near if near.startswith("did you mean") else "the first line has to hold the columns' names"
+                near = near if near.startswith("did you mean") else "line 1, or each JSON object, has to hold the names"
                 raise DataError(f"there is no column {column!r}", where=where, fix=f"name the column: {key}; {near}")
         for column in self[:3]:
             if column is not None and names.count(column) > 1:

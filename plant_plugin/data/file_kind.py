@@ -54,6 +54,6 @@ def encoding_of(head: bytes, where: str, otherwise: str = "utf-8-sig") -> str:
     if len(head) > 3 and otherwise.startswith("utf-8"):
         big, little = (every.count(0) > SPARSE * len(every) for every in (head[::2], head[1::2]))
         if big != little:
-            fix = f"save it as UTF-8, or: iconv -f utf-16{'le' if little else 'be'} -t utf-8"
+            fix = f"save it as UTF-8 (iconv -f utf-16{'le' if little else 'be'} -t utf-8), or name --encoding"
             raise DataError("the file is UTF-16 without a mark, or no text at all", where=where, fix=fix)
     return otherwise

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from plant_plugin.data.foreign_lines import check_columns, fasttext_lines, is_fasttext
+from plant_plugin.data.json_shapes import named_table
 from plant_plugin.errors import DataError
 
 WIDTHS = (2, 3)  # columns of the text format
@@ -158,13 +159,11 @@ def foreign_lines(lines: Sequence[str]) -> DataError | None:
             continue
         prefix = match.groupdict().get("prefix")
         return _error(each.name, each.fix.replace("PREFIX", prefix) if prefix else each.fix)
-    if first.startswith("{"):
-        try:
-            content = json.loads(first)
-        except (ValueError, RecursionError):
-            return None
-        return foreign_object(content) or _error("JSON lines", "let the name of the file end in .jsonl")
-    return None
+    try:
+        content = json.loads(first)
+    except (ValueError, RecursionError):
+        content = None
+    return foreign_object(content) or named_table(first)
 
 
 def _error(name: str, fix: str) -> DataError:

@@ -60,7 +60,9 @@ def fasttext_document(line: str, prefix: str = PREFIX) -> tuple[list[str], str]:
 def check_columns(cells: Sequence[str], where: str) -> None:
     """Raise a ``DataError`` where the first line has the columns of another format, or names them."""
     if all(map(is_header_name, cells)):
-        raise DataError("a header, which would be a document", where=where, fix="take this line out")
+        raise DataError(
+            "a header, not a document", where=where, fix="take this line out; in a file called .csv it may stay"
+        )
     if SUBJECTS.fullmatch(cells[-1]):
         what = "URIs where the text should be, as in Annif's corpora (text TAB <uri> <uri>)"
         raise DataError(what, where=where, fix="plant prepare annif FILE FOLDER writes the files that are read here")

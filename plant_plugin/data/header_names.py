@@ -10,7 +10,7 @@ CASES = re.compile(r"(?<=[a-z])(?=[A-Z])")  # within noteText
 
 def _parts(name: str) -> set[str]:
     plain = "".join(letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter))
-    return {part for part in re.split(r"[\W_]+", CASES.sub("_", plain).lower()) if part}
+    return {part for part in re.split(r"(?:[\W_]|(?<![^\W_])\d+(?![^\W_]))+", CASES.sub("_", plain).lower()) if part}
 
 
 # Parts of such a name, without accents: `note_text`, `icd10_codes`, `Código`.
@@ -22,7 +22,12 @@ WORDS = _parts(
     befund bericht beschreibung diagnose diagnosen kategorie schlagwort schlagworte titel
     codigo codigos descripcion diagnostico diagnosticos documento etiqueta etiquetas informe rotulo rotulos texte texto
     titulo cod code diagnostic diagnostics etiquette etiquettes rendu titre codice codici etichetta referto testo
-    kod koder kode tekst 文本 标签 内容 类别 病历 诊断 テキスト ラベル 本文 텍스트 라벨 текст метка код
+    kod koder kode tekst etykieta etykiety rozpoznanie opis treść štítek štítky popis címke címkék szöveg leírás
+    etikett etiketter etiket etiketten mærkat mærkater merkelapp luokka luokat tunniste asiasana asiasanat teksti metin
+    etiketler açıklama ετικέτα ετικέτες κείμενο eticheta etichete метки мітка текст описание диагноз диагнозы
+    التسميات التسمية النص ריט תוויות טקסט लेबल पाठ ป้ายกำกับ ข้อความ nhãn
+    clinical discharge drg mesh sentence sentences snomed uri uris
+    文本 标签 内容 类别 病历 诊断 テキスト ラベル 本文 텍스트 라벨 текст метка код
     """
 )
 

@@ -22,7 +22,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def parsed_json(text: str, where: str, fix: str = "export it again; the file may be cut off") -> Any:
+def parsed_json(
+    text: str, where: str, fix: str = "export it again as JSON (not CSV or JSON lines); the file may be cut off"
+) -> Any:
     """Parse JSON; a ``DataError`` where it is none, has a key twice, or spells NUL or half a character."""
     try:
         content = DECODER.decode(text)

@@ -9,7 +9,7 @@ from plant_plugin.data.label_cells import NAMES, SPACES, LabelColumn, one_label
 from plant_plugin.errors import DataError
 
 BLANK = "_"  # what stands for white space in a label
-SIGNS = (";", "|", ",")  # of several in a column the first one separates
+SIGNS = ";|,\n\t"  # of several in a column the first one separates
 CODE = re.compile(r"[\w.\-]*\d[\w.\-]*")
 FLAG = "name the separator: --label_separator ';' (or ',', '|', ' ')"
 

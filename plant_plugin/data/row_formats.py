@@ -12,7 +12,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, limit
 
 DELIMITERS = (",", ";", "\t", "|")  # of columns
-EXCEL = re.compile(r"sep=(.)", re.IGNORECASE)  # its first line, where it says what separates columns
+EXCEL = re.compile(r"\s*sep=(.)\s*", re.IGNORECASE)  # its first line, where it says what separates columns
 BETWEEN = re.compile(r"[\s,\[\]]*")  # JSON values of a list
 
 
@@ -53,7 +53,7 @@ def csv_rows(lines: Iterator[str], name: str = "") -> Iterator[tuple[int, list[s
     """
     csv.field_size_limit(limit(LONGEST_LINE))
     first, before = next(lines, ""), 0
-    if said := EXCEL.fullmatch(first.strip()):
+    if said := EXCEL.fullmatch(first):
         delimiter, before, first = said[1], 1, next(lines, "")
     else:
         fitting = (sign for sign in DELIMITERS if sign in first and name in _names(first, sign))

@@ -11,7 +11,9 @@ from plant_plugin.data.text import AS_UTF8, is_valid, one_label
 from plant_plugin.errors import DataError
 
 NOT_UTF8 = DataError("not valid UTF-8", fix=AS_UTF8)
-NOT_TEXT = DataError("a NUL byte: this is no text", fix="give text, CSV, JSON lines or Parquet")
+NOT_TEXT = DataError(
+    "a NUL byte: this is no text, or UTF-16 without a mark", fix="save it as UTF-8, or name --encoding"
+)
 
 Cells = Mapping[str, object]
 

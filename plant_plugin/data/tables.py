@@ -28,12 +28,13 @@ from plant_plugin.data.arrow import arrow_rows
 from plant_plugin.data.column_order import LOOKED, check_order
 from plant_plugin.data.columns import DEFAULT, UTF8, Columns
 from plant_plugin.data.excel import excel_rows, sheets_line
+from plant_plugin.data.first_look import look_at
 from plant_plugin.data.foreign_formats import WIDTHS, as_row, as_text_format, foreign_object, plain_cells, width_of
+from plant_plugin.data.json_shapes import deeper_documents
 from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.label_column import Trained, find_separator
 from plant_plugin.data.row_formats import csv_rows, json_values
 from plant_plugin.data.rows import NOT_UTF8, Document, Skipped, checked, document_of, problem_of, separated
-from plant_plugin.data.shape import check_shape
 from plant_plugin.data.text import (
     Documents,
     bounded,
@@ -129,7 +130,7 @@ class Table:
             DataError: Two separators are mixed, or one that training does not have.
         """
         if self.columns.separator is not None:
-            return LabelColumn(self.columns.separator)
+            return LabelColumn(self.columns.separator.replace("\\t", "\t"))
         cells = (row.cell for _, _, row in self._rows() if isinstance(row, Document) and row.cell is not None)
         return find_separator(
             plain_cells(cells, self.name), self.name, by_spaces=self.form in TEXT_FORMS, after=self.columns.after
@@ -234,6 +235,7 @@ class Table:
             header = foreign_object(dict.fromkeys(header)) or header
         if isinstance(header, DataError):
             raise DataError(header.what, where=where, fix=header.fix)
+        header = list(map(str.strip, header))
         self.columns.check(header, where)
         for line, row in rows:
             cells = row if isinstance(row, DataError) else dict(zip(header, row, strict=True))
@@ -241,9 +243,10 @@ class Table:
 
     def _json_rows(self, lines: Iterator[str]) -> Rows:
         """Read an object on each line; or a list of objects, or objects over several lines, by how the file begins."""
-        fix = f'a line has to be an object like {{"{self.columns.text}": "…", "{self.columns.labels}": ["A", "B"]}}'
+        labels = self.columns.labels and f', "{self.columns.labels}": ["A", "B"]'
+        fix = f'a line has to be an object like {{"{self.columns.text}": "…"{labels or ""}}}'
         for number, cells in json_values(enumerate(lines, 1)):
-            row = as_row(cells, self.columns[:2], fix)
+            row = deeper_documents(cells, self.columns.text) or as_row(cells, self.columns[:2], fix)
             yield number, document_of(row, self.columns)
 
 
@@ -314,9 +317,7 @@ def read_columns(
     documents.column, documents.note = table.separated, table.note
     documents.places = compose(documents.texts)
     documents.dropped, documents.ids = table.skipped.count, ids if len(ids) == len(documents) else None
-    if keep_texts and table.form in TEXT_FORMS:
-        check_order(ids, list(map(" ".join, documents.labels)), documents.texts, str(path))
-    check_shape(documents.texts, documents.labels, str(path), named=table.form in TABLES)
+    look_at(documents.texts, documents.labels, ids, str(path), named=table.form in TABLES, columns=columns)
     if ids and documents.ids is None:
         logger.warning(
             "%s: %d of %d rows have no id, so that no id is read", path, len(documents) - len(ids), len(documents)

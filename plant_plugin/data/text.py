@@ -26,7 +26,9 @@ from plant_plugin.files import LONGEST_LINE, above_limit, limit
 # What both return has a `peek` too.
 OPENERS: dict[str, Callable[..., io.BufferedReader]] = {".gz": gzip.open, ".xz": lzma.open}  # type: ignore[dict-item]
 NO_NUL = "give a text file, or its .gz or .xz"
-AS_UTF8 = "if it is text, save it as UTF-8 (iconv -f latin1 -t utf-8); a compressed file must end in .gz or .xz"
+AS_UTF8 = (
+    "if it is text, name its encoding (--encoding latin-1), or save it as UTF-8; what is compressed ends in .gz or .xz"
+)
 UNDECODED = "surrogateescape"  # see open_text
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 

@@ -13,8 +13,10 @@ import numpy as np
 
 from plant_plugin.data.documents import source_path, without_labels
 from plant_plugin.data.evidence import evidence_beside, parts, read_marks
+from plant_plugin.data.first_look import look_at
 from plant_plugin.data.label_names import LabelName
-from plant_plugin.data.tables import DEFAULT, Columns, LabelColumn, Table, form_of, read_columns
+from plant_plugin.data.rows import Document
+from plant_plugin.data.tables import DEFAULT, TABLES, Columns, LabelColumn, Table, form_of, read_columns
 from plant_plugin.data.text import packed
 from plant_plugin.data.unicode_forms import alike_line
 from plant_plugin.data.words import LETTER, LETTERS, MARKS
@@ -22,6 +24,7 @@ from plant_plugin.errors import DataError, needs_extra
 from plant_plugin.evaluation.names import BINS
 from plant_plugin.files import atomic_write
 
+LOOKED = 1_000  # documents whose shape is looked at
 PARTS = re.compile(rf"{LETTER.pattern}|[^{LETTERS}{MARKS}]+")  # of a run: letters of a script without spaces
 
 
@@ -58,8 +61,10 @@ def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
             message names the line.
     """
     path, stats = source_path(source), FileStats(source)
-    table = Table(path, form_of(path), columns)
+    table, looked = Table(path, form_of(path), columns), list[Document]()
     for document in table:
+        if len(looked) < LOOKED:
+            looked.append(document)
         labels = set(document.labels)
         stats.labels_each.append(len(labels))
         stats.words_each.append(len(counted_words(document.text)))
@@ -69,6 +74,9 @@ def read_stats(source: str, columns: Columns = DEFAULT) -> FileStats:
         raise DataError("the file holds no document", where=source, fix="check that it was written completely")
     if not any(stats.words_each) and not stats.label_counts:
         raise without_labels(source)
+    ids = [document.id for document in looked if document.id is not None]
+    texts, labels_of = [document.text for document in looked], [document.labels for document in looked]
+    look_at(texts, labels_of, ids, source, named=table.form in TABLES, columns=columns)
     stats.column, stats.note = table.separated, table.note
     evidence = packed(evidence_beside(path))
     if evidence is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from plant_plugin.report.json_scores import documents_of
 from plant_plugin.report.result import Result, plain, versions
 
 AS_IN_TRUTH = "--label-file and scores have to name labels as the truth does"
+WITH_COMMA = re.compile(r":-?\d*\.?\d+,")  # pairs that commas join
 MATRICES = (".npz", ".npy")
 UNITS = {"probability": 0.5, "logit": 0.0}  # the undecided score of each
 Matrix = sp.csr_matrix | npt.NDArray[np.float32]
@@ -65,6 +67,8 @@ def read_score_lines(path: Path) -> tuple[sp.csr_matrix, list[str]]:
                 problem = "something that is not label:score"
             elif not all(name for name, _ in pairs):
                 problem = "a score without a label"
+            elif any(map(WITH_COMMA.search, (name for name, _ in pairs))):
+                problem = "a comma after a score"
             elif not all(map(math.isfinite, scores)):  # float32 holds less
                 problem = "a score that is no finite number"
             elif len(set(places_of_line)) < len(places_of_line):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FORMULA = tuple("=+-@\t\r")  # a cell that begins so is computed, and may call a program or an address
+FORMULA = tuple("=+-@\t\r＝＋－＠")  # a cell that begins so is computed, and may call a program or an address
 
 
 def no_formula(cell: str) -> str:

@@ -7,13 +7,30 @@ from plant_plugin.data.header_names import header_words, is_header_name
 
 @pytest.mark.parametrize(
     "name",
-    ["text", "note_text", "ICD10 codes", "Código", "noteText", "hadm_id", "文本", "ラベル", "텍스트", " Diagnóstico "],
+    [
+        "text",
+        "note_text",
+        "ICD10 codes",
+        "Código",
+        "noteText",
+        "hadm_id",
+        "文本",
+        "ラベル",
+        "텍스트",
+        " Diagnóstico ",
+        "ICD-10 codes",
+        "etykiety",
+        "κείμενο",
+        "Discharge summary",
+    ],
 )
 def test_names_of_columns(name: str) -> None:
     assert is_header_name(name)
 
 
-@pytest.mark.parametrize("name", ["I10", "no fever", "", "text of a note", "E11.9 I10", "__label__x"])
+@pytest.mark.parametrize(
+    "name", ["I10", "no fever", "", "text of a note", "E11.9 I10", "__label__x", "label1", "text2", "10"]
+)
 def test_what_is_none(name: str) -> None:
     assert not is_header_name(name)
 

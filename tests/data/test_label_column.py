@@ -19,6 +19,9 @@ from plant_plugin.errors import DataError
         (['["a b", "c"]', "[]"], "[]", [["a_b", "c"], []]),
         (["['I10']", "[1, 2]"], "[]", [["I10"], ["1", "2"]]),
         (["I10;", "", " ; E11.9"], ";", [["I10"], [], ["E11.9"]]),
+        (["public health\nfood", "food"], "\n", [["public_health", "food"], ["food"]]),
+        (["public health\tfood", "food"], "\t", [["public_health", "food"], ["food"]]),
+        (["I10;\nE11.9"], ";", [["I10", "E11.9"]]),
         ([], " ", []),
     ],
 )
@@ -53,6 +56,7 @@ def test_where_the_format_says_spaces(cells: list[str], separator: str, labels: 
         (["I10 E11.9", "heart failure;old age"], False),
         (["neoplasms, benign", "I10"], False),
         (["food safety, public health"], False),
+        (["I10 E11.9\nR05"], False),
         (["I10, E11.9", "I10"], True),
         (["I10 E11.9", "I10,E11.9"], True),
         (["R05,J81", "I10,E11"], True),

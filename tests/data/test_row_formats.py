@@ -15,8 +15,9 @@ def test_the_header_says_what_separates_columns(delimiter: str) -> None:
 
 
 def test_excels_first_line_counts_and_is_no_row() -> None:
-    lines = ["sep=;\n", "text;labels\n", "pressure;I10\n"]
-    assert list(csv_rows(iter(lines))) == [(2, ["text", "labels"]), (3, ["pressure", "I10"])]
+    for sign in (";", "\t", "|"):
+        lines = [f"sep={sign}\r\n", f"text{sign}labels\n", f"pressure{sign}I10\n"]
+        assert list(csv_rows(iter(lines))) == [(2, ["text", "labels"]), (3, ["pressure", "I10"])]
 
 
 def test_rows_of_another_width_and_open_quotes_are_errors_with_their_line() -> None:

@@ -12,10 +12,11 @@ from click.testing import CliRunner
 
 from plant_plugin.cli import libmultilabel, plant
 from plant_plugin.config import load_config
+from plant_plugin.data.columns import Columns
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.data.evidence import evidence_beside, read_evidence, text_beside
 from plant_plugin.data.label_names import label_names
-from plant_plugin.data.tables import form_of, read_any
+from plant_plugin.data.tables import Table, form_of, read_any
 from plant_plugin.errors import DataError
 
 pytest.importorskip("pyarrow")
@@ -186,3 +187,14 @@ def test_reading_takes_about_what_the_texts_take(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert len(documents) == 300
     assert peak < 2 * path.stat().st_size  # the words of all texts as a list are ten times as much
+
+
+def test_names_of_columns_may_have_spaces_around_them_and_a_separator_is_written_as_t(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('text , labels\nfever today,"a b\tc"\n')
+    assert read_any(tmp_path / "t.csv", label_separator="\\t").labels == [["a_b", "c"]]
+
+
+def test_an_object_that_is_shown_has_the_keys_that_are_read(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('{"text": "a", "text": "b"}')
+    with pytest.raises(DataError, match=r'an object like \{"text": "…"\}'):
+        list(Table(tmp_path / "t.json", columns=Columns(labels=None)))

@@ -96,7 +96,12 @@ def test_spread_of_one_document() -> None:
 
 @pytest.mark.parametrize(
     ("lines", "message"),
-    [(["a\tx", "secret"], "line 2: 1 columns"), (["a\tb\tc\td"], "line 1: .*found 4"), ([], "holds no document")],
+    [
+        (["a\tx", "secret"], "line 2: 1 columns"),
+        (["a\tb\tc\td"], "line 1: .*found 4"),
+        ([], "holds no document"),
+        (["a secret of many more words\tI10", "one secret that is somebody else's\tI63"], "texts, and the texts codes"),
+    ],
 )
 def test_bad_files(lines: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message) as caught:

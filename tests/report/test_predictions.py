@@ -243,6 +243,7 @@ def test_no_document_with_labels_has_no_average_precision() -> None:
         ("a:nan", "no finite number"),
         ("a:1e39", "no finite number"),  # of float32
         ("a:1 a:2", "label twice"),
+        ("a:0.9,b:0.4", "comma after a score"),
     ],
 )
 def test_bad_lines_are_named_by_number(tmp_path: Path, line: str, message: str) -> None:

@@ -7,7 +7,9 @@ import pytest
 from plant_plugin.report.spreadsheets import no_formula
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://a.example")'])
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1+1", '=HYPERLINK("http://a.example")']
+)
 def test_formulas_are_words(cell: str) -> None:
     assert no_formula(cell) == f"'{cell}"
 

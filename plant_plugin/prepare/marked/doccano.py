@@ -52,7 +52,7 @@ def _doccano(path: Path, annotations: Annotations) -> Iterator[Annotated]:
             where = f"{path}, line {number}"
             with annotations.tolerated("documents"):
                 if row is None:
-                    raise DataError("broken JSON, or a key twice", where=where, fix="export it again; is it cut off?")
+                    raise DataError("broken JSON, or a key twice", where=where, fix="export as JSONL; is it cut off?")
                 row, text = with_text(row, where, DOCCANO_LABELS)
                 count_lists(row, DOCCANO_LABELS, annotations)
                 by: dict[str, list[Annotation]] = {}

@@ -186,7 +186,7 @@ def write_sets(
     for name, splits in sets.items():
         counts_of[name] = _counted(splits) | unnamed(_labels(splits), of_set[name])
         if not counts_of[name]["train"]:
-            fix = "check that the marks carry codes (plant prepare --help)"
+            fix = "check that marks carry codes (brat: or --types-as-labels), and that no option leaves out all"
             raise DataError("no document for training has a label", where=f"--raw, {name or 'train'}", fix=fix)
     if not dry_run:
         sources = list(sources)
