@@ -29,13 +29,16 @@ JSON = re.compile(r"\s*(\{\s*\"[^\"]*\"\s*:.*\}|\[\s*[{\"].*\])\s*", re.DOTALL)
 A_NAME = re.compile(r"[^\W\d_]\D*")  # a word of a header
 OPENS = {"[": "]", "{": "}", "(": ")"}
 QUOTES = ('"', "'", "`", "“”", "„“", "«»")
-SINGLE, WIDE = "/+&#$\\", "；，、｜"  # signs that join codes now and then, and those that always do
+SINGLE, WIDE = (
+    "/+&#$\\",
+    "；，、｜•¦\u200b\u200c\u200d\u2060\ufeff",
+)  # signs that join codes now and then, and those that always do
 LISTED = ";,|_"  # signs that nobody looked for in labels that are a list
 COMMA = re.compile(r",[^_\s]")
 JOINS = re.compile(f"[{re.escape(SINGLE + WIDE + LISTED)}]")
 ENOUGH = 0.2  # the share of labels in quotation marks that is no chance
-WEIGHTED = re.compile(r"::[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
-SCORED = re.compile(r"[^:]+:-?\d?\.\d+")  # a label and its weight, as in a file of scores
+WEIGHTED = re.compile(r"::[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?(?![\w.])")
+SCORED = re.compile(r"([^:=(]+?)(:|=|_?\()-?\d?\.\d+\)?")  # a label and its weight, as in a file of scores
 NOTHING = ("", "nan", "none", "null", "n/a", "na", "<na>")
 ONE_EACH = "write each label by itself, or one separator for all (--label_separator names it)"
 
@@ -116,8 +119,8 @@ def _names_columns(texts: Sequence[str], labels: Labels) -> bool:
 def _check_names(labels: Collection[str], known: Collection[str], where: str, *, named: bool) -> None:
     """Refuse labels that carry weights, quotation marks or brackets, or hold several."""
     weights = sum(WEIGHTED.search(label) is not None for label in labels)
-    before = {label.partition(":")[0] for label in labels}
-    scored = len(before) > 1 and all(all(map(SCORED.fullmatch, label.split(","))) for label in labels)
+    parts = [SCORED.fullmatch(part) for label in labels for part in label.split(",")]
+    scored = all(parts) and len({part[1] for part in parts if part}) > 1
     if weights or scored:
         count = f"{weights:,} of {len(labels):,}" if weights else "all"
         raise DataError(f"{count} labels carry a weight", where=where, fix="write labels alone, or NUMBER::WEIGHT")
@@ -126,10 +129,10 @@ def _check_names(labels: Collection[str], known: Collection[str], where: str, *,
         what = f"{quoted:,} labels stand in quotation marks or brackets, or begin or end with one"
         raise DataError(what, where=where, fix=f"take them out; {ONE_EACH}; with a list in a cell, as JSON")
     joined = [label for label in new if _holds_several(label, labels)]
-    commas = not named and len(labels) > 1 and len(new) == len(labels) and all(COMMA.search(label) for label in labels)
+    commas = not named and len(labels) > 1 and len(new) == len(labels) and all(map(COMMA.search, labels))
     if joined or commas:
-        count = len(joined) or len(labels)
-        raise DataError(f"{count:,} labels seem to hold several, joined by a sign", where=where, fix=ONE_EACH)
+        share = len(joined) or len(labels)
+        raise DataError(f"{share:,} labels seem to hold several, joined by a sign", where=where, fix=ONE_EACH)
 
 
 def _are_quoted(labels: Collection[str]) -> int:

@@ -19,6 +19,7 @@ FORMS = {
     "fhir.de/codesystem/dimdi/ops": OPS,
     "terminology.hl7.org/codesystem/icd-o-3": r"C\d\d(\.\d)?|\d{4}(/\d\d?)?",
     "www.cms.gov/medicare/coding/icd10": r"[0-9A-HJ-NP-Z]{7}",
+    "hl7.org/fhir/sid/icd-10-pcs": r"[0-9A-HJ-NP-Z]{7}",
     "www.whocc.no/atc": r"[A-Z](\d\d([A-Z]([A-Z](\d\d)?)?)?)?",
     "id.nlm.nih.gov/mesh": r"[CDQ]\d{6,9}|[A-Z]\d\d(\.\d{3})*",
     "snomed.info/sct": r"[1-9]\d{5,17}",
@@ -42,8 +43,8 @@ TELLING = {
     "http://fhir.de/CodeSystem/bfarm/ops": r"[135689]-\d[0-9A-Z]{2}(\.[0-9A-Z]{1,3})?",
     "http://www.whocc.no/atc": r"[A-DGHJL-NPR-SV]\d\d[A-Z][A-Z](\d\d)?",
     "http://id.nlm.nih.gov/mesh": r"[CD]\d{6,9}|[A-Z]\d\d(\.\d{3})+",
-    "http://snomed.info/sct": FORMS["snomed.info/sct"],
-    "http://loinc.org": FORMS["loinc.org"],
+    "http://snomed.info/sct": r"[1-9]\d{5,17}",
+    "http://loinc.org": r"\d{1,7}-\d|L[AP]\d+-\d",
     "http://hl7.org/fhir/sid/icd-9-cm": FORMS["hl7.org/fhir/sid/icd-9-cm"],
     "http://hl7.org/fhir/sid/icd-10-cm": FORMS["hl7.org/fhir/sid/icd-10-cm"],
 }

@@ -77,7 +77,10 @@ def test_other_shapes_of_few_rows_are_named(texts: list[str], labels: list[list[
     ("labels", "what"),
     [
         ([["0::0.5", "3::1"], ["4"]], "2 of 3 labels carry a weight"),
+        ([["0::1|3"], ["4"]], "1 of 2 labels carry a weight"),
         ([["0:0.5", "3:1.0"], ["1:0.2"]], "all labels carry a weight"),
+        ([["I10=0.5", "E11=1.0"], ["J18=0.2"]], "all labels carry a weight"),
+        ([["I10_(0.5)", "E11_(1.0)"], ["J18_(0.2)"]], "all labels carry a weight"),
         ([["0:0.5,3:1.0"], ["1:0.2"]], "all labels carry a weight"),
         ([['"I10"', '"E11.9"'], ["J18.9"]], "2 labels stand in quotation marks"),
         ([["{I10", "E11.9}"], ["{J18.9}"]], "brackets"),
@@ -86,6 +89,7 @@ def test_other_shapes_of_few_rows_are_named(texts: list[str], labels: list[list[
         ([["I10/E11.9"], ["E11.9"]], "joined by a sign"),
         ([["I10+E11.9"], ["I10"]], "joined by a sign"),
         ([["I10；E11.9"], ["J18.9"]], "joined by a sign"),
+        ([["I10\u200bE11.9"], ["J18.9"]], "joined by a sign"),
         ([["I10;E11.9"], ["J18.9"]], "joined by a sign"),
         ([["I10_E11.9"], ["I10"]], "joined by a sign"),
     ],

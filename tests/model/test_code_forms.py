@@ -22,3 +22,8 @@ def test_what_is_of_no_system() -> None:
 def test_every_system_that_is_told_has_a_form() -> None:
     assert {address.removeprefix("http://").lower() for address in TELLING} <= FORMS.keys()
     assert FORMS.keys() >= CASED
+    assert {
+        FORMS[address.removeprefix("http://").lower()]
+        for address in TELLING
+        if "snomed" in address or "loinc" in address
+    } == {TELLING["http://snomed.info/sct"], TELLING["http://loinc.org"]}
