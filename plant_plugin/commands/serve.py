@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from plant_plugin.commands.access_log import logs_access
 from plant_plugin.commands.desk import open_desk
 from plant_plugin.commands.reading import Flags, reads_files, training_texts
+from plant_plugin.commands.serve_options import exports_onnx, logs_access
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models
 from plant_plugin.errors import ConfigError, needs_extra
 
@@ -78,6 +78,7 @@ def serve(
 @click.option("--lm-weight", help="Where the language model lies on this machine, if it has moved.")
 @click.option("--language", "languages", multiple=True, metavar="CODE", help="Of the texts, for the card; repeatable.")
 @folder_options
+@exports_onnx
 def export(
     run_folder: Path,
     out: Path,
@@ -123,6 +124,7 @@ def strip(
     """
     from plant_plugin.model.strip import strip_model
 
-    texts = training_texts(run_folder, files, flags)
-    removed = strip_model(run_folder, out, texts, least, trust_code=trust_code, check=check)
+    removed = strip_model(
+        run_folder, out, training_texts(run_folder, files, flags), least, trust_code=trust_code, check=check
+    )
     click.echo(f"{out}: {removed.words:,} words, {removed.terms:,} terms and {removed.phrases:,} phrases are removed")

@@ -47,7 +47,7 @@ def untrained(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
         record = Run(Path(config.checkpoint_dir), silent=True)
         record.config_hash = config.hash()
         documents = prepare(config, record)
-        network = build_network(documents, config)
+        network = build_network(documents, config, record)
         plant_relevance(network, documents, config, record, planted=True)
         save(Scoring(network, Inputs(documents), None, config, record), {"0.5": 0.0})
         return record.folder
