@@ -86,13 +86,14 @@ def further(
         say: Gets a line about keys that are not taken over.
 
     Raises:
-        CheckpointError: The folder is no model, or names code that is to be run and is not trusted; or the run to
-            resume has not begun.
+        CheckpointError: The folder is no model, was changed, or names code that is to be run and is not trusted; or
+            the run to resume has not begun.
         DataError: The run's training file is gone, or a file cannot be read, or no document of ``file`` has a label.
     """
     if resumed := begun_in(flags.get("resume")):  # its documents, whatever has come since
         return load_config(None, {**_keys_of(resumed, trust_code, say), **flags})
     content = read_content(folder, trust_code=trust_code)
+    verify(folder)  # before the first step: a training that cannot end leaves nothing
     keys = _keys_of(folder, trust_code, say)
     if Path(str(keys.get("label_file"))).resolve() == (folder / DOCUMENTS / LABELS).resolve():
         keys.pop("label_file")  # of the training before: it grows

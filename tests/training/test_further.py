@@ -262,6 +262,11 @@ def test_what_is_missing_is_said_and_nothing_stays(old: Config, new: Path, tmp_p
     assert refused.exit_code
     assert "another network" in refused.output
     assert "--from" in train("--from", old.checkpoint_dir, new, "-c", "plant.yml").output
+    shutil.copytree(old.checkpoint_dir, renamed := tmp_path / "renamed")
+    labels = (renamed / "labels.txt").read_text()
+    (renamed / "labels.txt").write_text(labels.swapcase())
+    refused = train("--from", renamed, new, "--result_dir", runs)
+    assert "labels.txt: changed since the model was saved" in refused.output
     assert not runs.exists() or not list(runs.iterdir())
 
 
