@@ -104,7 +104,7 @@ def test_rare_labels_can_be_left_out_of_stage_2(places: Path, monkeypatch: pytes
     documents = prepare(config, record)
     common = documents.labels["train"].toarray().mean(axis=0) >= 0.16
     assert 2 < common.sum() < documents.num_labels
-    network, inputs = build_network(documents, config), Inputs(documents)
+    network, inputs = build_network(documents, config, record), Inputs(documents)
     module = stage2.Stage2(network, config.stage2, config, inputs.batches("train", 8), None)
     module.inputs = inputs
     with trials.common_labels_alone():

@@ -43,7 +43,7 @@ def config(made: Made, tiny_language_model: Path) -> Callable[..., Config]:
 def parts(config: Config, tmp_path: Path) -> tuple[Any, Encoded, Run]:
     clock = Run(tmp_path / "clock", silent=True)
     documents = prepare(config, clock)
-    return build_network(documents, config), documents, clock
+    return build_network(documents, config, clock), documents, clock
 
 
 def kept(tmp_path: Path) -> list[Path]:

@@ -111,7 +111,7 @@ def test_stage_1_teaches_the_attention_and_leaves_the_readout(made: Made, tmp_pa
     )
     record = Run(tmp_path / "run", silent=True)
     documents = prepare(config, record)
-    network = build_network(documents, config)
+    network = build_network(documents, config, record)
     relevance = plant_relevance(network, documents, config, record, planted=True)
     before = {key: value.clone() for key, value in network.state_dict().items()}
     batch = next(iter(Inputs(documents).batches("val", 30)))

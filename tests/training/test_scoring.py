@@ -27,7 +27,7 @@ def parts(made: Callable[..., Config]) -> tuple[Any, Inputs, Config, Run]:
     config = made(eval_batch_size=7, planted_scores__model="ridge")
     run = Run(config.checkpoint_dir, silent=True)
     documents = prepare(config, run)
-    return build_network(documents, config), Inputs(documents), config, run
+    return build_network(documents, config, run), Inputs(documents), config, run
 
 
 def fitted(inputs: Inputs, config: Config, weight: float) -> PlantedScores:

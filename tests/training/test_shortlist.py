@@ -139,7 +139,7 @@ def test_the_loss_is_over_own_labels_and_the_hardest_of_the_shortlist(
     config = made(stage2__hard_negatives=count)
     record = Run(tmp_path / "run", silent=True)
     documents = prepare(config, record)
-    network = build_network(documents, config).eval()
+    network = build_network(documents, config, record).eval()
     random = np.random.default_rng(1)
     listed = np.sort([random.choice(12, 4, replace=False) for _ in range(120)], axis=1).astype(np.int32)
     batches = Inputs(documents, shortlists=Shortlists({"train": listed})).batches("train", 8)

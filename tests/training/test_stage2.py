@@ -24,7 +24,7 @@ def test_stage2_loss_over_selected_labels_equals_the_dense_way(
     config = made()
     record = Run(tmp_path / "run", silent=True)
     documents = prepare(config, record)
-    network = build_network(documents, config).train(training)
+    network = build_network(documents, config, record).train(training)
     batch = next(iter(Inputs(documents).batches("train", 8)))
     module = stage2.Stage2(network, config.stage2, config, Inputs(documents).batches("train", 8), None)
     candidates = stage2.Candidates.of(batch, documents.num_labels)
