@@ -26,9 +26,10 @@ FLAGS = re.compile(rf"{A_FLAG}( {A_FLAG}){{2,}}", re.IGNORECASE)
 TAG = re.compile(r"O|[BIESUL]-\S+")  # of a word, as CoNLL has it
 ICD = re.compile(r"[A-Z]\d[\dA-Z](\.?[\dA-Z]{1,4})?[-+*†]?|[VE]?\d{3}\.\d{1,2}")
 JSON = re.compile(r"\s*(\{\s*\"[^\"]*\"\s*:.*\}|\[\s*[{\"].*\])\s*", re.DOTALL)
-A_NAME = re.compile(r"[^\W\d_]\D*")  # a word of a header
-OPENS = {"[": "]", "{": "}", "(": ")"}
-QUOTES = ('"', "'", "`", "“”", "„“", "«»")
+A_NAME = re.compile(r"\s*[^\W\d_][^\d\s]*\s*")  # a word of a header
+PAIRS = ("[]", "{}", "()", '""', "``", "“”", "„“", "«»")
+IN_BRACKETS = re.compile(r"\[.*\]|\{.*\}|\(.*\)")
+IN_QUOTES = re.compile(r"\".+\"|'.+'|`.+`|“.+”|„.+“|«.+»")
 SINGLE, WIDE = (
     "/+&#$\\",
     "；，、｜•¦\u200b\u200c\u200d\u2060\ufeff",
@@ -63,6 +64,10 @@ def look_at(
         check_order(ids, list(map(" ".join, labels)), texts, where)
         _check_texts(texts, labels, where, named=named)
     check_shape(texts, labels, where, named=named)
+    if (header := (columns.text, [str(columns.labels)])) in zip(texts, map(list, labels), strict=True):
+        again = list(zip(texts, map(list, labels), strict=True)).index(header) + 1
+        what = f"document {again} is a header again, as where files were put together"
+        raise DataError(what, where=where, fix="take this line out")
     present = [each for each in labels if each]
     if len(present) > 1 and all(FLAGS.fullmatch(" ".join(each)) for each in present):
         what = "the labels are 0 and 1, or true and false: a place for each label of a list"
@@ -107,13 +112,8 @@ def _names_columns(texts: Sequence[str], labels: Labels) -> bool:
         return False
     follow = [label for each in labels[1:] for label in each]
     words = [len(text.split()) for text in texts[1:]]
-    return (
-        A_NAME.fullmatch(texts[0].strip()) is not None
-        and len(texts[0].split()) == 1
-        and min(words) >= 3
-        and bool(follow)
-        and all(any(map(str.isdigit, label)) for label in follow)
-    )
+    unlike = bool(follow) and all(any(map(str.isdigit, label)) for label in follow)
+    return unlike and A_NAME.fullmatch(texts[0]) is not None and min(words) >= 3
 
 
 def _check_names(labels: Collection[str], known: Collection[str], where: str, *, named: bool) -> None:
@@ -137,12 +137,10 @@ def _check_names(labels: Collection[str], known: Collection[str], where: str, *,
 
 def _are_quoted(labels: Collection[str]) -> int:
     """Count labels within quotation marks or brackets, and those between which a pair of them was torn."""
-    torn = sum(
-        len(label) > 2 and (label[0], label[-1]) in {(quote[0], quote[-1]) for quote in QUOTES} for label in labels
-    )
-    if labels and all(OPENS.get(label[0]) == label[-1] for label in labels):
+    if all(map(IN_BRACKETS.fullmatch, labels)):
         return len(labels)
-    for begin, end in (*OPENS.items(), *((quote[0], quote[-1]) for quote in QUOTES if quote != "'")):
+    torn = sum(IN_QUOTES.fullmatch(label) is not None for label in labels)
+    for begin, end in map(tuple, PAIRS):
         begun = sum(label.startswith(begin) and not label.endswith(end) for label in labels)
         ended = sum(label.endswith(end) and begin not in label[:-1] for label in labels)
         torn += begun + ended if begun and ended else 0

@@ -124,3 +124,10 @@ def test_what_is_odd_is_said(
     look(texts, labels, columns=columns)
     assert what in caplog.text
     assert "zorblatt" not in caplog.text
+
+
+def test_a_header_in_the_midst_of_a_file_is_no_document() -> None:
+    for named in (False, True):
+        texts, labels = [*TEXTS, "text", *TEXTS], [*LABELS, ["labels"], *LABELS]
+        assert "document 4 is a header again" in problem(texts, labels, named=named)
+        look(["text", *TEXTS], [["food"], *LABELS], named=True)
