@@ -6,17 +6,15 @@ have modules of their own.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Collection, Sequence
 
 from plant_plugin.data.column_order import check_order
 from plant_plugin.data.columns import Columns
 from plant_plugin.data.mixed_labels import is_code
+from plant_plugin.data.odd_values import say_what_is_odd
 from plant_plugin.data.shape import check_shape
 from plant_plugin.errors import DataError
-
-logger = logging.getLogger(__name__)
 
 Labels = Sequence[Sequence[str]]
 LOOKED, HEAD = 1_000, 300  # documents that are looked at, and characters of each: all words take too much memory
@@ -40,7 +38,6 @@ JOINS = re.compile(f"[{re.escape(SINGLE + WIDE + LISTED)}]")
 ENOUGH = 0.2  # the share of labels in quotation marks that is no chance
 WEIGHTED = re.compile(r"::[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?(?![\w.])")
 SCORED = re.compile(r"([^:=(]+?)(:|=|_?\()-?\d?\.\d+\)?")  # a label and its weight, as in a file of scores
-NOTHING = ("", "nan", "none", "null", "n/a", "na", "<na>")
 ONE_EACH = "write each label by itself, or one separator for all (--label_separator names it)"
 
 
@@ -76,7 +73,7 @@ def look_at(
         known = frozenset() if columns.after is None else columns.after.labels
         _check_names({label for each in labels for label in each}, known, where, named=named)
     if any(texts):
-        _say_what_is_odd(texts, present, where, columns)
+        say_what_is_odd(texts, present, where, columns)
 
 
 def _check_texts(texts: Sequence[str], labels: Labels, where: str, *, named: bool) -> None:
@@ -156,19 +153,3 @@ def _holds_several(label: str, labels: Collection[str]) -> bool:
         if len(parts) > 1 and all(map(is_code, map(str.strip, parts))):
             return sign in WIDE or any(part in labels for part in parts) or (sign != "_" and sign in LISTED)
     return False
-
-
-def _say_what_is_odd(texts: Sequence[str], labels: Labels, where: str, columns: Columns) -> None:
-    """Warn of texts that say nothing, labels that seem to be ids, and a separator that no row has."""
-    if empty := sum(text.strip().lower() in NOTHING for text in texts):
-        logger.warning(
-            "%s: %s of %s texts are empty, or say only that they are", where, f"{empty:,}", f"{len(texts):,}"
-        )
-    single = [each[0] for each in labels] if all(len(each) == 1 for each in labels) else []
-    if len(single) > 2 and all(map(str.isdigit, single)):
-        if len(set(single)) == len(single):
-            logger.warning("%s: each label is a number that no other document has: are they ids?", where)
-        elif set(single) == {"0", "1"}:
-            logger.warning("%s: the only labels are 0 and 1: labels need names, and a column for all of them", where)
-    elif len(single) > 1 and columns.after is None and (columns.separator or "").strip():
-        logger.warning("%s: no document has two labels separated by %r", where, columns.separator)

@@ -109,23 +109,6 @@ def test_a_comma_in_every_label_of_a_text_file() -> None:
     look(TEXTS[:2], [["heart,lungs"], ["brain,skin"]], named=True)
 
 
-@pytest.mark.parametrize(
-    ("texts", "labels", "columns", "what"),
-    [
-        (["nan", "None", TEXTS[0]], LABELS, Columns(), "2 of 3 texts are empty"),
-        (TEXTS, [["1001"], ["1002"], ["1003"]], Columns(), "are they ids"),
-        (TEXTS, [["1"], ["0"], ["1"]], Columns(), "0 and 1"),
-        (TEXTS, [["I10_E11"], ["E11"], ["J18"]], Columns(separator="|"), "no document has two labels"),
-    ],
-)
-def test_what_is_odd_is_said(
-    texts: list[str], labels: list[list[str]], columns: Columns, what: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    look(texts, labels, columns=columns)
-    assert what in caplog.text
-    assert "zorblatt" not in caplog.text
-
-
 def test_a_header_in_the_midst_of_a_file_is_no_document() -> None:
     for named in (False, True):
         texts, labels = [*TEXTS, "text", *TEXTS], [*LABELS, ["labels"], *LABELS]
