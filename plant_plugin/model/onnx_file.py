@@ -81,7 +81,7 @@ def export_onnx(folder: Path, out: Path, *, trust_code: bool = False, check: boo
         content = _written(network, _properties(model, folder))
         same = all(_same(network, onnxruntime.InferenceSession(content), *tried) for tried in _documents(model))
     except Exception as error:  # of whatever kind: torch's exporter and onnxruntime have many
-        what = f"torch cannot write {model.content['model_name']} with this encoder as ONNX ({type(error).__name__})"
+        what = f"torch cannot write {type(model.network).__name__} with this encoder as ONNX ({type(error).__name__})"
         raise ConfigError(what, where=str(folder), fix=FIX) from error
     if not same:
         raise PlantError("ONNX would score otherwise than the network", where=str(folder), fix=FIX)
