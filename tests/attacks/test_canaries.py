@@ -213,6 +213,7 @@ COMMANDS: dict[str, Arguments] = {
     "train": lambda s: ["train", str(s.task / "train.txt"), "--result_dir", str(s.folder / "chosen")],
     "host": lambda s: ["host", made(s, "main.py", "import libmultilabel.nn.networks as n; print(n.PLANT.__name__)")],
     "desk": seated,
+    "openapi": lambda s: ["openapi", "--out", str(s.folder / "openapi.json")],
     "serve": lambda s: ["serve", str(s.run), "--token-file", str(s.task / "train.txt")],
 }  # fmt: skip
 # What is wrong with a file, and a command that reads it; each ends with an error or counts what it passed over.
