@@ -13,6 +13,7 @@ from plant_plugin.commands import shared
 from plant_plugin.commands.growing import Growing, say_so_far, written_at_once
 from plant_plugin.commands.new_documents import reads_documents, sources
 from plant_plugin.commands.printing import raw_csv_option
+from plant_plugin.commands.promises import promise_options
 from plant_plugin.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 @click.option("--resume", is_flag=True, help="Go on where a command that was stopped had come to.")
 @raw_csv_option
 @shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
-@click.option("--top", type=shared.COUNT, help="At most so many labels; without --threshold the best so many.")
+@promise_options
 @click.option("--batch-size", default=32, show_default=True, type=shared.COUNT, help="Documents at once.")
 @click.option("--ray", "address", is_flag=False, flag_value="", metavar="[ADDRESS]",
               help="By workers of a Ray cluster, e.g. auto; of this machine unless given.")  # fmt: skip

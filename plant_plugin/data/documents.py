@@ -22,6 +22,7 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.data.evidence import marked_sentences, read_evidence
 from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.label_column import Trained
+from plant_plugin.data.repetitions import add_note, drawn_apart, note_repeated
 from plant_plugin.data.tables import Columns, Table, form_of
 from plant_plugin.data.text import Documents, one_label, text_lines
 from plant_plugin.data.unicode_forms import compose
@@ -133,6 +134,7 @@ def load_corpus(settings: Settings, after: Trained | None = None) -> Corpus:
     elif not settings.eval:  # only scoring: the label set comes from label_file or from the checkpoint
         raise DataError("no training file", where="training_file", fix="name one, or demo:train")
     test = _read_split("test", settings, after) if settings.test_file else None
+    note_repeated(train, {"validation": val, "test": test})
     return Corpus(train, val, test, _label_names(settings, train, val, test))
 
 
@@ -140,7 +142,7 @@ def _training_splits(settings: Settings, before: Trained | None) -> tuple[Split,
     train = _read_split("train", settings, before)
     after = train.trained
     if cut := said_of(splitter_of(train.texts)):
-        train.note = f"{train.note}; {cut}" if train.note else cut
+        add_note(train, cut)
     val = _read_split("val", settings, after) if settings.val_file else None
     if val is None and settings.val_size > 0:
         train, val = _split_validation(train, settings.val_size)
@@ -261,12 +263,10 @@ def demo_file(split: str, cache_dir: str | Path | None = None) -> Path:
 
 
 def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
-    from sklearn.model_selection import train_test_split  # slow to import
-
     # YAML and flags may give 100.0 for 100 documents; scikit-learn takes only whole numbers of type int.
     size = int(val_size) if val_size >= 1 and float(val_size).is_integer() else val_size
     try:
-        remaining, drawn = train_test_split(range(len(train)), test_size=size, random_state=SPLIT_SEED)
+        remaining, drawn = drawn_apart(train, size, SPLIT_SEED)
     except ValueError as error:
         what = f"{len(train)} training documents cannot be split with val_size {val_size}"
         fix = "a share below 1, or a number of documents below that of the training file; or give a val_file"

@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from plant_plugin.model.folder import Content
+from plant_plugin.model.promises import promises_of
 from plant_plugin.report.result import Result, read_result
 from plant_plugin.report.tables import percent
 
@@ -41,13 +42,12 @@ def model_card(folder: Path, content: Content, labels: int, languages: Sequence[
     name = "model" if result is None else str(result.get("dataset", "model"))
     length = content["max_seq_length"]
     read = "whole documents" if length is None else f"the first {length:,} tokens of a document"
-    said = ", ".join(languages) or "not stated"
     return f"""---
 {yaml.safe_dump(head, sort_keys=False)}---
 # {content["model_name"]} on {name}
 
 A classifier of texts into {labels:,} labels, several a text, trained by plant_plugin. Its network reads {read}.
-Languages of the texts: {said}.
+Languages of the texts: {", ".join(languages) or "not stated"}.
 
 ```python
 from plant_plugin import Predictor
@@ -66,6 +66,8 @@ predictor = Predictor.from_pretrained("THIS_FOLDER")
 ## Probabilities
 
 {_curve(result)}
+
+{promises_of(folder)}
 
 ## Limits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from plant_plugin.report.systems import System
+from plant_plugin.report.systems import System, seeds_of
 
 
 def paired(*systems: System) -> list[System]:
@@ -14,7 +14,7 @@ def paired(*systems: System) -> list[System]:
     and the first runs of each are taken, as many as the one with fewest has.
     """
     places = {
-        system.name: {result.get("seed"): place for place, result in enumerate(system.results)}
+        system.name: {seed: place for place, seed in enumerate(seeds_of(system.results))}
         for system in systems
         if not system.without_chance
     }

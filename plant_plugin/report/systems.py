@@ -43,6 +43,11 @@ class System:
         return entry
 
 
+def seeds_of(results: Sequence[Result]) -> list[int | None]:
+    """Return the seed of each result, None where it says none."""
+    return [result.get("seed") for result in results]
+
+
 def system_of(name: str, runs: Sequence[ReadResult]) -> System:
     """Join the results of all seeds of a system.
 
@@ -55,7 +60,7 @@ def system_of(name: str, runs: Sequence[ReadResult]) -> System:
             values that do not belong to their result.
     """
     results = [result for _, result, _ in runs]
-    seeds = [result.get("seed") for result in results]
+    seeds = seeds_of(results)
     if len(set(seeds)) < len(seeds):
         twice = next(seed for seed in seeds if seeds.count(seed) > 1)
         raise DataError(f"two results of seed {twice} for {name}", where=runs[-1][0], fix=TOLD_APART)

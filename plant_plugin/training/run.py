@@ -27,7 +27,7 @@ from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
 from plant_plugin.report.metric_log import MetricLog
 from plant_plugin.report.record import FIRST_PASS, RUN_FILE, note_cost, read_run_record
-from plant_plugin.report.result import Result, read_result, report
+from plant_plugin.report.result import Result, read_result
 from plant_plugin.report.run import Run
 from plant_plugin.report.run_folder import SETTLED, own_folder
 from plant_plugin.training import resume
@@ -42,6 +42,7 @@ from plant_plugin.training.loggers import logger_of
 from plant_plugin.training.open_labels import read_named
 from plant_plugin.training.open_weights import with_open_labels
 from plant_plugin.training.phrase_weights import write_chosen_weights
+from plant_plugin.training.promises import promised, tested
 from plant_plugin.training.scoring import Scoring, network_logits, validation_logits
 from plant_plugin.training.shortlist import propose
 from plant_plugin.training.stage1 import run_stage1
@@ -128,6 +129,7 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     scoring = keep_names(with_open_labels(scoring, names, phrases), scoring)
     if thresholds is None:
         scoring, thresholds = tune_thresholds(scoring)
+        thresholds |= promised(scoring)
     if is_first():
         save(scoring, thresholds)
     return test(scoring, thresholds)
@@ -144,7 +146,7 @@ def test(scoring: Scoring, thresholds: dict[str, float]) -> Result:
     write_log_config(run.log_path, run.logged_config)
     shorten_log(run.log_path, {"test": 0})  # of a run that was killed after its test
     run.metrics.go_on("test", 0)
-    return report(scoring.settings, run, scoring.scored(), thresholds)
+    return tested(scoring, thresholds)
 
 
 @first_before_others()

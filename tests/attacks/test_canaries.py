@@ -420,6 +420,6 @@ def test_models_of_libmultilabel(
 def test_the_page_names_every_folder_of_the_cache() -> None:
     package = Path(plant_plugin.__file__).parent
     sources = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
-    folders = set(re.findall(r"(?:cache_folder\([\w.]*\) / |_kept\([\w.]+, )\"(\w+)\"", sources))
+    folders = set(re.findall(r"(?:cache_folder\([\w.]*\) / |_kept\([\w.]+, |kept_at\(\w+, )\"(\w+)\"", sources))
     assert len(folders) >= 9
     assert [folder for folder in sorted(folders) if f"`{folder}/`" not in PAGE] == []
