@@ -22,7 +22,6 @@ def _unicode(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_unicode)]
-Tuned = Literal["0.5", "micro", "macro"]
 
 
 class PredictQuestion(BaseModel):
@@ -30,8 +29,8 @@ class PredictQuestion(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    threshold: Probability | Tuned | None = Field(
-        None, description="A probability, or `micro` or `macro`, tuned in training. None: `micro`, else 0.5."
+    threshold: Probability | Text | None = Field(
+        None, description="A probability, or a name: `micro`, `macro`, `promise 0.9`. None: `micro`, else 0.5."
     )
     top: Annotated[int, Field(ge=1, le=10_000)] | None = Field(None, description="At most so many labels.")
     texts: Annotated[list[Text], Field(min_length=1, max_length=DOCUMENTS, description="The documents.")]

@@ -28,5 +28,5 @@ def test_questions_that_are_none(question: type[PredictQuestion | ExplainQuestio
 
 
 def test_thresholds_are_names_or_probabilities() -> None:
-    for threshold in ("micro", "0.5", 0.25, None):
+    for threshold in ("micro", "0.5", "promise 0.9", 0.25, None):
         assert PredictQuestion(texts=["a"], threshold=threshold).threshold == threshold
