@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 SPACES = " "  # any white space
 LIST = "[]"  # each cell is a list as JSON, Python or pandas writes it
 NAMES = {";": "semicolons", "|": "bars", ",": "commas", "\t": "TABs", SPACES: "spaces", LIST: "brackets"}
-WEIGHT = re.compile(r"::[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")  # as PECOS writes it after a label
+# As PECOS writes it after a label; one of zero says that the label does not hold, so that all is left out.
+WEIGHT = re.compile(r"(^.*::[-+]?(0+\.?0*|\.0+)|::[-+]?(\d+\.?\d*|\.\d+))([eE][-+]?\d+)?$")
 
 
 def one_label(text: str) -> str:
@@ -23,7 +24,7 @@ class LabelColumn:
 
     Attributes:
         separator: Some signs, a space for any white space, or ``[]`` for cells that are lists.
-        weighted: Whether every label carries a weight, which is left out.
+        weighted: Whether every label carries a weight, which is left out; one of zero with its label.
         by_format: Whether the format of the file says that white space separates, as LibMultiLabel's does.
     """
 

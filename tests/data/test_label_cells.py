@@ -26,3 +26,8 @@ def test_only_what_the_format_says_need_not_be_said() -> None:
 
 def test_white_space_in_a_label_is_an_underscore() -> None:
     assert one_label(" public \t health") == "public_health"
+
+
+def test_a_label_with_a_weight_of_zero_does_not_hold() -> None:
+    column = LabelColumn(",", weighted=True)
+    assert column.labels("A::0.9,B::0,C::0.0,D::0.01,E::-0e5,F::10") == ["A", "D", "F"]
