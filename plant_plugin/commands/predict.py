@@ -35,7 +35,6 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 @click.option("--out", type=shared.FILE, help="Write to this file; until it is whole, FILE.unfinished grows.")
 @click.option("--resume", is_flag=True, help="Go on where a command that was stopped had come to.")
 @raw_csv_option
-@shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
 @promise_options
 @click.option("--batch-size", default=32, show_default=True, type=shared.COUNT, help="Documents at once.")
 @click.option("--ray", "address", is_flag=False, flag_value="", metavar="[ADDRESS]",

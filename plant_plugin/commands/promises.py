@@ -15,16 +15,16 @@ from plant_plugin.errors import ConfigError
 if TYPE_CHECKING:
     from plant_plugin.evaluation.promises import Outcome
 
-PROMISE_HELP = "List so many labels that this share of a document's true ones is there, on average."
-ACCEPT_HELP = "List only labels of which this share is true, with a confidence of 90 %."
-
 
 def promise_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--top`` and both options to a command that has ``--threshold``, which gets the threshold that they name."""
+    """Add ``--threshold``, ``--top`` and both to a command, which gets the threshold that they name."""
 
+    @shared.threshold_option(help="Labels above it; default: micro, tuned on validation, else 0.5.")
     @click.option("--top", type=shared.COUNT, help="At most so many labels; without --threshold the best so many.")
-    @click.option("--promise", type=float, metavar="SHARE", help=PROMISE_HELP)
-    @click.option("--accept", type=float, metavar="SHARE", help=ACCEPT_HELP)
+    @click.option(
+        "--promise", type=float, metavar="SHARE", help="List this share of a document's true labels, on average."
+    )
+    @click.option("--accept", type=float, metavar="SHARE", help="List only labels of which this share is true.")
     @functools.wraps(command)
     def with_promise(
         *,
@@ -60,13 +60,12 @@ def _threshold(model: Path, kind: str, share: float) -> str:
         fix = f"take one of {', '.join(map(str, SHARES[kind]))}"
         raise ConfigError(f"{share:g} is promised by no model", where=f"--{kind}", fix=fix)
     name, folder = named(kind, share), model_folder(model)
-    has = name in read_labels(folder)[1]
     promises = read_promises(folder)
     splits = {"val": promises.get("val", {}), "test": promises.get("test", {})}
     said: dict[str, Outcome] = {split: outcomes[name] for split, outcomes in splits.items() if name in outcomes}
-    if not has:
+    if name not in read_labels(folder)[1]:
         what = f"the model does not promise {share:g}: {_why(kind, said.get('val', Outcome()))}"
-        raise ConfigError(what, where=f"--{kind}", fix=FIX)
+        raise ConfigError(what, where=f"--{kind}", fix="promise less, or train with more validation documents")
     of = "of a document's true labels are listed" if kind == "promise" else "of the labels that are listed are true"
     known = "of the labels that the model knows, on documents like those of its validation"
     click.echo(f"{share:.0%} {of}, {known}", err=True)
@@ -75,9 +74,6 @@ def _threshold(model: Path, kind: str, share: float) -> str:
         reached = "none is listed" if measured is None else f"{measured:.1%}"
         click.echo(f"  {split}: {reached}, {outcome['labels']:.1f} labels a document", err=True)
     return name
-
-
-FIX = "promise less, or train with more validation documents"
 
 
 def _why(kind: str, outcome: Outcome) -> str:

@@ -112,7 +112,7 @@ def corpus_files(folder: Path) -> dict[str, object]:
 
 @pytest.mark.parametrize("more", [{}, {"remove_no_label_data": True}])
 def test_evidence_goes_with_its_document(tmp_path: Path, more: dict[str, object]) -> None:
-    corpus = load_corpus(load_config(None, {**corpus_files(tmp_path), "val_size": 0.4, **more}))
+    corpus = load_corpus(load_config(None, {**corpus_files(tmp_path), "val_size": 0.3, **more}))
     for split in corpus.splits:
         assert split.evidence is not None
         for text, evidence in zip(split.texts, split.evidence, strict=True):

@@ -14,13 +14,13 @@ from marked_task import marked_config, write_marked_split, write_marked_splits
 
 from plant_plugin.cli import plant
 from plant_plugin.config import Config
-from plant_plugin.training import further_resume, resume, stage1, stage2
+from plant_plugin.training import further_resume, promises, resume, stage1, stage2
 from plant_plugin.training import run as training_run
 
 OFTEN = ("--checkpoint_every", "2", "--silent")
 # In the order of a run: each start with the same command is killed at the next one.
 PLACES = ((training_run, "fit_scores", 1), (stage2.Stage2, "training_step", 5), (stage2.Stage2, "validation_step", 1),
-          (training_run, "weigh", 1), (training_run, "save", 1), (training_run, "report", 1),
+          (training_run, "weigh", 1), (training_run, "save", 1), (promises, "report", 1),
           (resume, "finish", 1))  # fmt: skip
 
 # Of `refit`: the first start comes to its second training, the others begin there.

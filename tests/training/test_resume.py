@@ -22,6 +22,7 @@ from plant_plugin.errors import CheckpointError, Stopped
 from plant_plugin.report.logs import LOGS, read_logs
 from plant_plugin.report.record import RUN_FILE
 from plant_plugin.report.result import read_result
+from plant_plugin.training import promises
 from plant_plugin.training import run as training_run
 from plant_plugin.training.loop import newest_state
 from plant_plugin.training.resume import (
@@ -55,7 +56,7 @@ def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     often = {**OFTEN, "stage1__epochs": 1, "stage2__epochs": 2}
     whole = made(**often, result_dir=str(tmp_path / "whole"))
     run(whole)
-    places = ((Stage1, "training_step", 4), (Stage2, "validation_step", 2), (training_run, "report", 1))
+    places = ((Stage1, "training_step", 4), (Stage2, "validation_step", 2), (promises, "report", 1))
     folders = set()
     for owner, name, call in places:
         config = resume_newest(made(**often, resume="auto", result_dir=str(tmp_path / "cut")))

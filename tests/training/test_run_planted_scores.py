@@ -15,7 +15,7 @@ from plant_plugin.errors import CheckpointError, ConfigError, Interrupted
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.relevance import ridge
 from plant_plugin.relevance.planted_scores import PlantedScores
-from plant_plugin.training import run as training_run
+from plant_plugin.training import promises
 from plant_plugin.training.run import run
 from plant_plugin.training.weights import WITHOUT_NETWORK
 
@@ -140,7 +140,7 @@ def test_an_interrupted_run_goes_on_and_an_ended_one_is_read(made: Made, monkeyp
 
     config = made(**SCORES)
     with monkeypatch.context() as patch:
-        patch.setattr(training_run, "report", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(promises, "report", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(Interrupted):
             run(config)
     resumed = made(**SCORES, resume=str(config.checkpoint_dir))
