@@ -84,4 +84,4 @@ def _why(kind: str, outcome: Outcome) -> str:
         return f"of its likeliest labels of validation documents {outcome['most']:.1%} are true, too few to show it"
     if "most" in outcome:
         return f"on validation documents no threshold reaches more than {outcome['most']:.1%}"
-    return "it was trained without validation documents, or before promises were made"
+    return "it was trained without validation documents or before promises were made, or these did not show it"

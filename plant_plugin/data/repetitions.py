@@ -26,7 +26,7 @@ def drawn_apart(train: Documents, size: float, seed: int) -> tuple[list[int], li
         places[text].append(place)
     if copies := len(train.texts) - len(places):
         size = max(1, round(size * len(places) / len(train.texts))) if size >= 1 else size
-        add_note(train, f"{copies:,} training documents have the text of another; validation is drawn text by text")
+        add_note(train, f"training documents with the text of another: {copies:,}; validation is drawn text by text")
     staying, drawn = train_test_split([*places.values()], test_size=size, random_state=seed)
     return [*chain.from_iterable(staying)], [*chain.from_iterable(drawn)]
 
@@ -36,8 +36,8 @@ def note_repeated(train: Documents, others: Mapping[str, Documents | None]) -> N
     known = set(train.texts)
     for name, documents in others.items():
         if documents is not None and (number := sum(text in known for text in documents.texts)):
-            what = f"{number:,} {name} documents have the text of a training document"
-            add_note(documents, f"{what}: what is measured on these is too good")
+            what = f"{name} documents with the text of a training document: {number:,}"
+            add_note(documents, f"{what}; what is measured on these is too good")
 
 
 def add_note(documents: Documents, note: str) -> None:

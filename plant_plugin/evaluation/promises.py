@@ -27,6 +27,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from typing_extensions import TypedDict
 
+from plant_plugin.evaluation.calibration import pairs_of
 from plant_plugin.evaluation.ranking import rows_of
 from plant_plugin.evaluation.store import Matrix, checked
 
@@ -91,13 +92,10 @@ class Lists:
         asked = truth if self._known is None else sp.csr_matrix(truth.multiply(self._known))
         asked.eliminate_zeros()
         if sp.issparse(scores):
-            rows, columns, values = rows_of(scores), scores.indices, scores.data
-            true, right = (np.asarray(of[rows, columns]).ravel() > 0 for of in (asked, truth))
+            rows = rows_of(scores)[~np.isneginf(scores.data)]
         else:
-            rows, values = np.repeat(np.arange(len(scores)), scores.shape[1]), scores.ravel()
-            true, right = (of.toarray().ravel() > 0 for of in (asked, truth))
-        scored = ~np.isneginf(values)
-        rows, values, true, right = rows[scored], values[scored], true[scored], right[scored]
+            rows = np.nonzero(~np.isneginf(scores))[0]
+        (values, right), (_, true) = pairs_of(scores, truth), pairs_of(scores, asked)
         sizes = np.diff(asked.indptr)
         found, labelled = np.bincount(rows[true], minlength=len(sizes)), sizes > 0
         self._labelled += int(labelled.sum())

@@ -21,8 +21,8 @@ def promised(scoring: Scoring) -> dict[str, float]:
         return {}
     with run.phase("thresholds"):
         lists = _lists(scoring)
-        for scores, truth in batches():
-            lists.update(scores, truth)
+        for _ in lists.reading(batches()):
+            pass
         chosen, outcomes = lists.thresholds()
     note_promises(run.folder, "val", outcomes)
     if SAID in chosen:

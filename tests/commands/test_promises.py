@@ -73,7 +73,7 @@ def test_labels_are_listed_down_to_the_threshold_and_what_is_promised_is_told(mo
     [
         (["--promise", "0.95"], "no threshold reaches more than 93.0%"),
         (["--promise", "0.98"], "at least 49 validation documents"),
-        (["--accept", "0.9"], "without validation documents, or before promises were made"),
+        (["--accept", "0.9"], "without validation documents or before promises were made"),
         (["--promise", "0.97"], "take one of 0.5, 0.6"),
         (["--promise", "0.9", "--top", "3"], "promise and top both say how many"),
         (["--promise", "0.9", "--threshold", "micro"], "promise and threshold both say"),

@@ -30,7 +30,7 @@ def test_no_text_is_on_both_sides() -> None:
     assert sorted(staying + drawn) == [*range(50)]
     assert not {texts.texts[place] for place in staying} & {texts.texts[place] for place in drawn}
     assert len({texts.texts[place] for place in drawn}) == 6
-    assert texts.note == ("20 training documents have the text of another; validation is drawn text by text")
+    assert texts.note == ("training documents with the text of another: 20; validation is drawn text by text")
 
 
 def test_one_text_alone_cannot_be_split() -> None:
@@ -49,6 +49,6 @@ def test_documents_to_measure_on_that_training_has_are_counted(tmp_path: Path) -
              for key, name in (("training", "train"), ("val", "valid"), ("test", "test"))}  # fmt: skip
     corpus = load_corpus(load_config("plant.yml", files))
     notes = [split.note for split in corpus.splits]
-    end = " of a training document: what is measured on these is too good"
+    what, end = "documents with the text of a training document", "what is measured on these is too good"
     assert not notes[0]
-    assert notes[1:] == [f"1 validation documents have the text{end}", f"2 test documents have the text{end}"]
+    assert notes[1:] == [f"validation {what}: 1; {end}", f"test {what}: 2; {end}"]

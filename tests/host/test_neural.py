@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,6 +56,16 @@ def test_a_checkpoint_is_evaluated_alone(baseline: Baseline) -> None:
         assert "val" not in tested.logs
         assert tested.result["metrics"]["nDCG@5"] == pytest.approx(trained.result["metrics"]["nDCG@5"])
         assert {len(line.split()) for line in tested.predictions.read_text().splitlines()} == {2}
+
+
+def test_word2vec_gives_vectors_and_the_vocabulary_of_so_many_documents(baseline: Baseline) -> None:
+    trained = baseline(**{**CAML, "embed_file": "word2vec", "min_vocab_freq": 3})
+    words = (trained.folder / "word_vectors.txt.vocab").read_text().split()
+    vectors = [line.split()[0] for line in (trained.folder / "word_vectors.txt").read_text().splitlines()]
+    assert words == vectors
+    assert {*words} <= {*pickle.loads((trained.folder / "word_dict.pickle").read_bytes())}  # which this run wrote
+    alone = {"eval": True, "checkpoint_path": str(trained.folder / "best_model.ckpt"), "data_name": "alone"}
+    assert baseline(**{**CAML, "embed_file": "word2vec", **alone}).logs["test"] == trained.logs["test"]
 
 
 def test_going_on_from_a_checkpoint_tests_the_new_model(baseline: Baseline) -> None:

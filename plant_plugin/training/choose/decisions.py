@@ -57,7 +57,6 @@ class Facts:
     words: int  # of the median document
     long: int  # words that 99 of 100 documents do not exceed
     language: str = "unknown"  # of most documents, a code of two letters
-    repeated: int = 0  # documents whose text another document before them has
     evidence: str | None = None  # file of marks beside the training file
     val_evidence: str | None = None
     names: str | None = None  # where names of the labels are known from: a file, icd9 or icd10

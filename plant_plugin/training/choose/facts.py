@@ -74,7 +74,6 @@ def look(config: Settings, user_keys: set[str], *, network: bool) -> Facts:
         words=int(median(lengths)),
         long=max(1, lengths[min(len(lengths) - 1, math.ceil(LONG * len(lengths)))]),
         language=language,
-        repeated=len(texts) - len(set(texts)),
         evidence=evidence,
         val_evidence=(config.evidence.val_file or _evidence_of(config.val_file)) if evidence else None,
         names=names,

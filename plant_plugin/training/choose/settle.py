@@ -28,7 +28,6 @@ from plant_plugin.training.choose.facts import beside, look
 from plant_plugin.training.pace import measure
 
 NETWORK = "model_name", "network_config"
-REPEATED = 0.01  # share of the texts that may be repeated without a word
 
 MINUTE = 60.0
 FOR_EPOCHS = 0.5  # share of a budget; the rest reads, solves the linear model, validates and tests
@@ -85,8 +84,6 @@ def explained(facts: Facts, decisions: Iterable[Decision]) -> list[str]:
     """Return at most ten lines: the facts, and each decision with its reason."""
     marked = "evidence" if facts.evidence else "no evidence"
     seen = f"{facts.documents:,} documents in {facts.language}, {facts.labels:,} labels, {marked}"
-    if facts.repeated > REPEATED * facts.documents:
-        seen += f"; {facts.repeated:,} texts are there again, so validation is too good: remove them"
     lines = [f"{seen}; chosen ({SETTLED} of the run's folder):"]
     for decision in decisions:
         shown = {key: value for key, value in decision.keys.items() if key != "monitor_metrics"}

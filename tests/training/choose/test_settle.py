@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from plant_plugin.cli import plant
 from plant_plugin.config import Config, load_config
+from plant_plugin.data.documents import load_corpus
 from plant_plugin.errors import ConfigError
 from plant_plugin.training.choose import settle as module
 from plant_plugin.training.choose.decisions import Decision
@@ -120,7 +121,7 @@ def test_the_test_file_is_not_looked_at(mine: Make, tmp_path: Path) -> None:
 def test_repeated_texts_are_told(mine: Make, tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text(path.read_text() * 2)
-    assert "120 texts are there again" in settle(mine()).settled
+    assert "training documents with the text of another: 120" in load_corpus(mine()).train.note
 
 
 def test_a_run_keeps_what_it_chose_and_is_repeated(mine: Make, tmp_path: Path) -> None:
