@@ -15,13 +15,12 @@ import torch
 from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.last_texts import TEXTS
 from plant_plugin.relevance.names.candidates import COUNTS, Proposer
-from plant_plugin.relevance.names.index import NameIndex
+from plant_plugin.relevance.names.letter_towers import ROWS, SIZE, Towers
+from plant_plugin.relevance.names.name_index import NameIndex
 from plant_plugin.relevance.names.nearest import MOST, Block
 from plant_plugin.relevance.names.open_labels import OpenLabels
-from plant_plugin.relevance.names.spans import SpanDetector
-from plant_plugin.relevance.names.towers import ROWS, SIZE, Towers
+from plant_plugin.relevance.names.span_detector import FEATURES, SpanDetector
 from plant_plugin.relevance.names.trees import Trees
-from plant_plugin.relevance.names.word_features import FEATURES
 
 GROWTH = [8_750, 17_500, 35_000, 70_000]  # names
 SPANS = 40  # of a text

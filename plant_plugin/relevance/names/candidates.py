@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from plant_plugin.data.text import Spans
 from plant_plugin.relevance.mutual_information import Floats, Small
-from plant_plugin.relevance.names.index import WINDOW, NameIndex, first_of_each, stem_of
+from plant_plugin.relevance.names.letter_towers import Towers
+from plant_plugin.relevance.names.name_index import WINDOW, NameIndex, first_of_each, stem_of
 from plant_plugin.relevance.names.nearest import MOST, NONE, Block
-from plant_plugin.relevance.names.read_text import ReadText
 from plant_plugin.relevance.names.rivals import beside, first_different
-from plant_plugin.relevance.names.spans import SpanDetector, spans_of
-from plant_plugin.relevance.names.towers import Towers
-from plant_plugin.relevance.names.translated import Lexicon, Translated
+from plant_plugin.relevance.names.span_detector import SpanDetector, spans_of
+from plant_plugin.relevance.names.text_with_spans import ReadText
+from plant_plugin.relevance.names.translation import Lexicon, Translated
 
 Truths = npt.NDArray[np.bool_]
 

@@ -18,12 +18,11 @@ from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.text import DocumentEvidence, Spans
 from plant_plugin.relevance.mutual_information import Floats
 from plant_plugin.relevance.names.candidates import COUNTS, Proposer, Truths
-from plant_plugin.relevance.names.index import WINDOW, NameIndex, Translated, stems_with_places
-from plant_plugin.relevance.names.lexicon import learn_lexicon
-from plant_plugin.relevance.names.said import said_stems
-from plant_plugin.relevance.names.short_texts import stems_in, words_in
-from plant_plugin.relevance.names.spans import SpanDetector
-from plant_plugin.relevance.names.towers import Towers
+from plant_plugin.relevance.names.letter_towers import Towers
+from plant_plugin.relevance.names.marked_words import said_stems, stems_in, words_in
+from plant_plugin.relevance.names.name_index import WINDOW, NameIndex, stems_with_places
+from plant_plugin.relevance.names.span_detector import SpanDetector
+from plant_plugin.relevance.names.translation import Translated, learn_lexicon
 from plant_plugin.relevance.names.trees import Trees
 from plant_plugin.relevance.phrases import Phrases, touched, words_of
 

@@ -67,7 +67,7 @@ class Block:
 
         Where a row has fewer than others it is filled with -1.
         """
-        from plant_plugin.relevance.names.near_kernels import nearest_in_cells
+        from plant_plugin.relevance.names.compiled import nearest_in_cells
 
         places = np.full((len(spans), min(MOST, len(self.names))), -1, np.int64)
         if not places.size:

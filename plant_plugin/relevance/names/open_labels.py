@@ -32,13 +32,13 @@ from plant_plugin.evaluation.arrays import NUMBERS, ArrayFile
 from plant_plugin.files import read_json, write_json
 from plant_plugin.relevance.mutual_information import Floats, write_arrays
 from plant_plugin.relevance.names.candidates import COUNTS, Proposer, Truths
-from plant_plugin.relevance.names.index import LETTERS, Lexicon, NameIndex, stems_of
 from plant_plugin.relevance.names.learning import learn, spoken_words
+from plant_plugin.relevance.names.letter_towers import ROWS, SIZE, Towers
+from plant_plugin.relevance.names.name_index import LETTERS, NameIndex, stems_of
 from plant_plugin.relevance.names.nearest import Block
-from plant_plugin.relevance.names.spans import SpanDetector
-from plant_plugin.relevance.names.towers import ROWS, SIZE, Towers
+from plant_plugin.relevance.names.span_detector import FEATURES, SpanDetector
+from plant_plugin.relevance.names.translation import Lexicon
 from plant_plugin.relevance.names.trees import Trees
-from plant_plugin.relevance.names.word_features import FEATURES
 from plant_plugin.relevance.phrases import Phrases, words_of
 from plant_plugin.relevance.planted_scores import PlantedScores
 

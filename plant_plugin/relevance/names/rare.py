@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from plant_plugin.relevance.names.index import stems_of
+from plant_plugin.relevance.names.name_index import stems_of
 from plant_plugin.relevance.names.open_labels import OpenLabels
 
 

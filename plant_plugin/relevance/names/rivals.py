@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plant_plugin.relevance.mutual_information import Floats, Small
-from plant_plugin.relevance.names.index import WINDOW, Found, NameIndex
+from plant_plugin.relevance.names.name_index import WINDOW, Found, NameIndex
 
 SLACK, FAR = 0.1, 20.0  # idf that counts as equal, and where there is no other name
 
@@ -21,7 +21,7 @@ def beside(
 
     How many hold as much idf there (its logarithm), how much more the best of them holds, and how much less is missing.
     """
-    from plant_plugin.relevance.names.place_kernels import rivals_at
+    from plant_plugin.relevance.names.compiled import rivals_at
 
     order = np.argsort(found.places, kind="stable")
     names, held = found.names[order], total * cover
@@ -34,7 +34,7 @@ def beside(
 
 def first_different(labels: npt.NDArray[np.integer], most: int) -> npt.NDArray[np.int64]:
     """Return all labels that are among the first ``most`` different ones of a row; from -1 on there is none."""
-    from plant_plugin.relevance.names.label_kernels import first_labels
+    from plant_plugin.relevance.names.compiled import first_labels
 
     first = np.unique(first_labels(labels, most)).astype(np.int64)
     return first[first >= 0]

@@ -63,7 +63,7 @@ class Trees:
 
     def log_odds(self, counts: Floats) -> Floats:
         """Return the log odds of candidates, (N,)."""
-        from plant_plugin.relevance.names.tree_kernels import sum_of_trees
+        from plant_plugin.relevance.names.compiled import sum_of_trees
 
         trees = (self.features, self.thresholds, self.left, self.right, self.leaves, self.roots)
         odds: Floats = (sum_of_trees(np.ascontiguousarray(counts), *trees) + self.prior).astype(np.float32)

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plant_plugin.relevance.names.index import NameIndex, Translated, stems_of
+from plant_plugin.relevance.names.name_index import NameIndex, stems_of
 from plant_plugin.relevance.names.rivals import FAR, beside, first_different
+from plant_plugin.relevance.names.translation import Translated
 
 
 def test_each_row_gives_its_first_different_labels() -> None:

@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from plant_plugin.relevance.names.index import NameIndex
-from plant_plugin.relevance.names.said import said_stems
+from plant_plugin.relevance.names.marked_words import said_stems, stems_in, words_in
+from plant_plugin.relevance.names.name_index import NameIndex, stems_of
+from plant_plugin.relevance.phrases import words_of
+
+
+def test_they_are_those_of_any_text_and_cut_once() -> None:
+    name = "Fractura de fémur 12345678"
+    assert words_in(name) == words_of(name)[0]
+    assert stems_in(name) == stems_of(name) == ["fractu", "de", "femur", "12345678"]
+    assert words_in(name) is words_in(name)
 
 
 def test_stems_of_names_that_marked_words_leave_out_count_less() -> None:

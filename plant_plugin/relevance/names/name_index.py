@@ -5,7 +5,8 @@ that the lexicon gives it. The *cover* of a name is the share of its idf that th
 
 Shapes: M names, V stems, W words of a text, F names found.
 
-Source: ours; idf: Robertson & Spärck Jones 1976.
+Source: ours; idf: Robertson & Spärck Jones 1976; :func:`telling`: Chaudhuri, Ganti & Kaushik 2006, "A Primitive
+Operator for Similarity Joins in Data Cleaning" (prefix filter).
 """
 
 from __future__ import annotations
@@ -21,15 +22,14 @@ import scipy.sparse as sp
 
 from plant_plugin.data.text import Spans
 from plant_plugin.relevance.mutual_information import Floats, Small
-from plant_plugin.relevance.names.telling import telling
-from plant_plugin.relevance.names.translated import Lexicon as Lexicon  # where their users look for them
-from plant_plugin.relevance.names.translated import Translated as Translated
+from plant_plugin.relevance.names.translation import Translated
 from plant_plugin.relevance.phrases import words_of
 
 LETTERS = 6  # of a word that are read
 WINDOW = 9  # words of a text that hold a name
 LEAST = 0.3  # of a name's idf that the whole text holds, so that its windows are looked at
 MOST_NAMES = 1500  # whose windows are looked at, those that the text holds most of
+ALMOST = 0.999  # of a share: sums are rounded
 
 
 class Found(NamedTuple):
@@ -119,8 +119,7 @@ class NameIndex:
 
     def find(self, words: Sequence[str], translated: Translated) -> Found:
         """Find the names whose words stand near each other among the words of a text."""
-        from plant_plugin.relevance.names.kernels import cover_of_text
-        from plant_plugin.relevance.names.place_kernels import cover_of_windows
+        from plant_plugin.relevance.names.compiled import cover_of_text, cover_of_windows
 
         entries = [translated[word] for word in words]
         places = np.repeat(np.arange(len(words), dtype=np.int32), [len(stems) for stems, _ in entries])
@@ -143,6 +142,26 @@ class NameIndex:
         parts = (touched, self.matrix.indptr, self.matrix.indices, self.idf, offsets, places, weights)
         cover, at, matched = cover_of_windows(*parts, len(words), WINDOW)
         return Found(touched, cover / self.total[touched], held, at, matched)
+
+
+def telling(
+    matrix: sp.csr_array, idf: Floats, total: Floats, least: float
+) -> tuple[sp.csr_array, sp.csr_array, Floats]:
+    """Return the names (V, M) that are looked for by each stem, each name's others, (M, V), and what those tell, (M,).
+
+    The others are those stems of ``matrix`` (M, V) that tell least of a name, as many as hold less than the share
+    ``least`` of its ``total`` (M,) together. What holds only such ones holds less than that.
+    """
+    names = np.repeat(np.arange(len(total)), np.diff(matrix.indptr))
+    order = np.lexsort((idf[matrix.indices], names))
+    sums = np.cumsum(idf[matrix.indices[order]], dtype=np.float64)
+    before = np.concatenate([[0], sums])[matrix.indptr[:-1]]
+    others = matrix.copy()
+    others.data[order] = sums - before[names] < ALMOST * least * total[names]
+    first = sp.csr_array((matrix - others).T)
+    for part in (first, others):
+        part.eliminate_zeros()
+    return first, others, others @ idf
 
 
 def stem_of(word: str) -> str:

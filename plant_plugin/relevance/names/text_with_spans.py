@@ -1,4 +1,4 @@
-"""A text as candidates are looked for in it.
+"""A text as candidates are looked for in it, and what is known of the words of its spans.
 
 Shapes: W words, S spans, M names, D numbers of a vector.
 """
@@ -13,9 +13,17 @@ import numpy.typing as npt
 
 from plant_plugin.data.text import Spans
 from plant_plugin.relevance.mutual_information import Floats, Small
-from plant_plugin.relevance.names.index import Found
+from plant_plugin.relevance.names.name_index import Found
 from plant_plugin.relevance.names.nearest import Block
-from plant_plugin.relevance.names.span_values import values_of_spans
+
+
+def values_of_spans(spans: npt.NDArray[np.int64], spoken: Floats, marked: Floats) -> Floats:
+    """Return of spans (S, 2) of words highest and lowest ``spoken``, mean and lowest ``marked``, (S, 4)."""
+    spoken, marked = (np.append(values, np.float32(0)) for values in (spoken, marked))  # a span may end at the last
+    edges, length = spans.ravel(), (spans[:, 1] - spans[:, 0]).astype(np.float32)
+    highest, lowest = (of.reduceat(spoken, edges)[::2] for of in (np.maximum, np.minimum))
+    mean = np.add.reduceat(marked, edges)[::2] / length
+    return np.stack([highest, lowest, mean, np.minimum.reduceat(marked, edges)[::2]], axis=1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

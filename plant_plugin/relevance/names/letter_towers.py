@@ -16,14 +16,27 @@ from functools import cached_property, lru_cache
 from itertools import chain
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 
 from plant_plugin.relevance.mutual_information import Floats
-from plant_plugin.relevance.names.word_vectors import KEPT, vectors_of
 
+KEPT = 50_000  # words whose vectors are kept
+LEAST = 1e-12  # length that a vector is divided by
 ROWS, SIZE = 1 << 16, 48
 LENGTHS = (3, 4, 5)
 EPOCHS, BATCH, RATE, TEMPERATURE = 3, 256, 0.01, 0.07
+
+
+def vectors_of(texts: Sequence[Sequence[str]], of_word: Callable[[str], Floats], size: int) -> Floats:
+    """Return the vectors of texts that are given as words, of length 1, or 0 where there is no word, (N, D)."""
+    place_of: dict[str, int] = {}
+    places = [place_of.setdefault(word, len(place_of)) for words in texts for word in words]
+    vectors = np.array([of_word(word) for word in place_of], dtype=np.float32).reshape(-1, size)
+    entries = np.ones(len(places), np.float32), places, np.cumsum([0, *map(len, texts)])
+    sums = sp.csr_array(entries, (len(texts), len(place_of))) @ vectors
+    of_texts: Floats = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), LEAST)
+    return of_texts
 
 
 class Towers:

@@ -1,14 +1,30 @@
-"""How often texts say what stands in the names of their labels: "unspecified" they never say."""
+"""How often marked words say what stands in the names of their labels: "unspecified" they never say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from plant_plugin.relevance.names.index import Lexicon, NameIndex, Translated, stems_of
+from plant_plugin.relevance.names.name_index import NameIndex, stems_of
+from plant_plugin.relevance.names.translation import Lexicon, Translated
+from plant_plugin.relevance.phrases import words_of
 
+KEPT = 200_000
 NEEDED = 5.0  # spans as which a stem is taken to be said as often as others, before any is counted
+
+
+@lru_cache(KEPT)
+def words_in(text: str) -> list[str]:
+    """Return the words of a short text; nobody may change them."""
+    return words_of(text)[0]
+
+
+@lru_cache(KEPT)
+def stems_in(text: str) -> list[str]:
+    """Return its stems, see :func:`stems_of`; nobody may change them."""
+    return stems_of(text)
 
 
 def said_stems(index: NameIndex, lexicon: Lexicon, spans: Sequence[tuple[str, str, str]]) -> dict[str, float]:
