@@ -36,7 +36,7 @@ from pathlib import Path
 
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.label_names import LabelName, label_name_rows
-from plant_plugin.data.name_tables import table_text
+from plant_plugin.data.name_rows import table_text
 
 SEVENTH = re.compile(r"([A-Z]\d[0-9A-Z]\.[0-9A-Z]{3})[A-Z]")  # of an injury: initial, subsequent, sequela
 CIE10 = re.compile(r"[A-Z]\d[0-9A-Z]{1,5}")

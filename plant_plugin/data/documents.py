@@ -20,8 +20,8 @@ import scipy.sparse as sp
 from plant_plugin.config import registry
 from plant_plugin.config.sections import Settings
 from plant_plugin.data.evidence import marked_sentences, read_evidence
-from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.label_column import Trained
+from plant_plugin.data.label_separators import LabelColumn
 from plant_plugin.data.repetitions import add_note, drawn_apart, note_repeated
 from plant_plugin.data.tables import Columns, Table, form_of
 from plant_plugin.data.text import Documents, one_label, text_lines

@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from plant_plugin.data.label_cells import LIST, SPACES, WEIGHT, LabelColumn, one_label
-from plant_plugin.data.mixed_labels import FLAG, SIGNS, check_cells
+from plant_plugin.data.label_separators import FLAG, LIST, SIGNS, SPACES, WEIGHT, LabelColumn, check_cells, one_label
 from plant_plugin.errors import DataError
 
 NUMBERS = re.compile(r"\d+(::[^,\s]+)?(,\d+(::[^,\s]+)?)*")  # a cell of PECOS: numbers of labels

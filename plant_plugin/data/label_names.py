@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from plant_plugin.data.documents import LABEL_NAMES
-from plant_plugin.data.name_tables import FORMAT, table_rows
+from plant_plugin.data.name_rows import FORMAT, table_rows
 from plant_plugin.data.skos import FORMATS, skos_rows
 from plant_plugin.data.text import one_label, plain_name
 from plant_plugin.data.vocabularies import VOCABULARIES, Names

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from plant_plugin.data.columns import Columns
-from plant_plugin.data.label_cells import LabelColumn
+from plant_plugin.data.label_separators import LabelColumn
 from plant_plugin.data.text import AS_UTF8, is_valid, one_label
 from plant_plugin.errors import DataError
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from plant_plugin.data.arrow import ARROW, PARQUET, STATE
+from plant_plugin.data.arrow_rows import ARROW, PARQUET, STATE
 from plant_plugin.data.columns import Columns
-from plant_plugin.data.foreign_formats import WIDTHS
+from plant_plugin.data.foreign_files import WIDTHS
 from plant_plugin.data.rows import Document
 from plant_plugin.data.tables import LINES_KEPT, STDIN, TABLES, Table, form_of
 from plant_plugin.data.text import is_valid, plain_name, reading_errors

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plant_plugin.data.json_text import parsed_json
-from plant_plugin.data.name_tables import LANGUAGE
+from plant_plugin.data.name_rows import LANGUAGE
 from plant_plugin.data.text import is_valid, one_label, plain_name, text_lines
 from plant_plugin.data.vocabularies import LabelName
 from plant_plugin.errors import DataError, needs_extra

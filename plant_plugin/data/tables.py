@@ -24,15 +24,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, cast
 
-from plant_plugin.data.arrow import arrow_rows
-from plant_plugin.data.column_order import LOOKED, check_order
+from plant_plugin.data.arrow_rows import arrow_rows
 from plant_plugin.data.columns import DEFAULT, UTF8, Columns
 from plant_plugin.data.excel import excel_rows, sheets_line
-from plant_plugin.data.first_look import look_at
-from plant_plugin.data.foreign_formats import WIDTHS, as_row, as_text_format, foreign_object, plain_cells, width_of
+from plant_plugin.data.first_documents import LOOKED, check_order, look_at
+from plant_plugin.data.foreign_files import WIDTHS, as_row, as_text_format, foreign_object, plain_cells, width_of
 from plant_plugin.data.json_shapes import deeper_documents
-from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.label_column import Trained, find_separator
+from plant_plugin.data.label_separators import LabelColumn
 from plant_plugin.data.row_formats import csv_rows, json_values
 from plant_plugin.data.rows import NOT_UTF8, Document, Skipped, checked, document_of, problem_of, separated
 from plant_plugin.data.text import (

@@ -17,9 +17,9 @@ from typing import IO
 
 from plant_plugin.data.file_kind import HEAD, encoding_of
 from plant_plugin.data.json_text import parsed_json as parsed_json
-from plant_plugin.data.label_cells import LabelColumn
-from plant_plugin.data.label_cells import one_label as one_label  # where its users look for it
 from plant_plugin.data.label_column import Trained
+from plant_plugin.data.label_separators import LabelColumn
+from plant_plugin.data.label_separators import one_label as one_label  # where its users look for it
 from plant_plugin.errors import DataError
 from plant_plugin.files import LONGEST_LINE, above_limit, limit
 

@@ -8,7 +8,7 @@ from plant_plugin.config import Config
 from plant_plugin.config.rules import DATA_KEYS
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import AS_TEXT, file_of, read_documents, reader_of, text_labels
-from plant_plugin.data.label_cells import LabelColumn
+from plant_plugin.data.label_separators import LabelColumn
 from plant_plugin.data.text import Documents
 from plant_plugin.errors import DataError
 from plant_plugin.host.checks import cached_text

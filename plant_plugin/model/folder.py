@@ -21,7 +21,7 @@ from plant_plugin.config.problems import read_options
 from plant_plugin.config.values import Keys
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.label_names import LabelName
-from plant_plugin.data.name_tables import table_text
+from plant_plugin.data.name_rows import table_text
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.errors import CheckpointError, ConfigError, suggestion
 from plant_plugin.files import atomic_folder, atomic_write, read_json, write_json, write_text

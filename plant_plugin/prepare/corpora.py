@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plant_plugin.data.foreign_lines import PREFIX, fasttext_document
+from plant_plugin.data.foreign_files import PREFIX, fasttext_document
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import SPLITS, Marked, write_sets

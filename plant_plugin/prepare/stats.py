@@ -13,7 +13,7 @@ import numpy as np
 
 from plant_plugin.data.documents import source_path, without_labels
 from plant_plugin.data.evidence import evidence_beside, parts, read_marks
-from plant_plugin.data.first_look import look_at
+from plant_plugin.data.first_documents import look_at
 from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.rows import Document
 from plant_plugin.data.tables import DEFAULT, TABLES, Columns, LabelColumn, Table, form_of, read_columns

@@ -42,7 +42,7 @@ from plant_plugin.data.documents import (
 )
 from plant_plugin.data.evidence import evidence_beside
 from plant_plugin.data.label_names import label_name_rows
-from plant_plugin.data.name_tables import table_text
+from plant_plugin.data.name_rows import table_text
 from plant_plugin.data.names_beside import names_beside
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.data.word_tokens import WordTokens

@@ -13,7 +13,7 @@ from unseen import ALONE, scores_of
 from zero_shot import read_task
 
 from plant_plugin.data.label_names import LabelName
-from plant_plugin.data.name_tables import table_text
+from plant_plugin.data.name_rows import table_text
 from plant_plugin.relevance.names.open_labels import OpenLabels
 
 OTHERS = [LabelName(f"X{number}", f"unused{number} thing", "en") for number in range(5)]

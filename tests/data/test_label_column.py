@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from plant_plugin.data.label_cells import LabelColumn
 from plant_plugin.data.label_column import Trained, find_separator
+from plant_plugin.data.label_separators import LabelColumn
 from plant_plugin.errors import DataError
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from plant_plugin.data.columns import Columns
-from plant_plugin.data.label_cells import LabelColumn
+from plant_plugin.data.label_separators import LabelColumn
 from plant_plugin.data.rows import NOT_TEXT, NOT_UTF8, Document, checked, document_of, separated
 from plant_plugin.errors import DataError
 

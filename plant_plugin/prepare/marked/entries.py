@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from plant_plugin.data.foreign_formats import foreign_object
+from plant_plugin.data.foreign_files import foreign_object
 from plant_plugin.errors import DataError
 
 

@@ -6,16 +6,21 @@ have modules of their own.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection, Sequence
 
-from plant_plugin.data.column_order import check_order
 from plant_plugin.data.columns import Columns
-from plant_plugin.data.mixed_labels import is_code
-from plant_plugin.data.odd_values import say_what_is_odd
+from plant_plugin.data.label_separators import is_code
 from plant_plugin.data.shape import check_shape
 from plant_plugin.errors import DataError
 
+FIRST = 32  # documents that are looked at where a file is not read as a whole
+RUNNING = 5  # words from which on a cell looks like a text
+BETWEEN = re.compile(r"[\s,;|]+")
+FIX = "write `labels TAB text` or `id TAB labels TAB text`; or a table with a header (CSV, JSON lines)"
+NOTHING = frozenset({"", "nan", "none", "null", "n/a", "na", "<na>", "#n/a"})
+NO_LABELS = frozenset({"nan", "none", "null", "n/a", "<na>", "#n/a", "and", "und", "et", "or", "&", "?", "-"})
 Labels = Sequence[Sequence[str]]
 LOOKED, HEAD = 1_000, 300  # documents that are looked at, and characters of each: all words take too much memory
 
@@ -39,6 +44,62 @@ ENOUGH = 0.2  # the share of labels in quotation marks that is no chance
 WEIGHTED = re.compile(r"::[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?(?![\w.])")
 SCORED = re.compile(r"([^:=(]+?)(:|=|_?\()-?\d?\.\d+\)?")  # a label and its weight, as in a file of scores
 ONE_EACH = "write each label by itself, or one separator for all (--label_separator names it)"
+
+
+def check_order(ids: Sequence[str], labels: Sequence[str], texts: Sequence[str], where: str) -> None:
+    """Refuse columns of which another one than the last holds the texts.
+
+    Args:
+        ids: Those of documents, as the file has them; empty where it has none.
+        labels: Of each document, as they are written.
+        texts: Of each document.
+        where: The file, for errors.
+
+    Raises:
+        DataError: The columns are in another order; the message holds none of their content.
+    """
+    if (of_ids := _words(ids)) >= RUNNING and of_ids > 3 * _words(texts):
+        raise DataError("the first of three columns, for ids, seems to hold the texts", where=where, fix=FIX)
+    codes = 0
+    for word in (word for text in texts for word in BETWEEN.split(text) if word):
+        if not is_code(word):  # most texts end here: all their words at once would take gigabytes
+            return
+        codes += 1
+    if codes and _words(labels) >= RUNNING and sum(map(is_code, " ".join(labels).split())) < codes:
+        raise DataError("the labels seem to be texts, and the texts codes", where=where, fix=FIX)
+
+
+def _words(cells: Sequence[str]) -> float:
+    """Return the words of a cell, on average."""
+    return sum(len(cell.split()) for cell in cells) / max(1, len(cells))
+
+
+logger = logging.getLogger(__name__)
+
+
+def say_what_is_odd(texts: Sequence[str], labels: Sequence[Sequence[str]], where: str, columns: Columns) -> None:
+    """Warn of texts and labels that say nothing, labels that seem to be ids, and a separator that no row has.
+
+    Args:
+        texts: Of the documents.
+        labels: Of those that have some.
+        where: The file.
+        columns: What the user or training says of them.
+    """
+    if empty := sum(text.strip().lower() in NOTHING for text in texts):
+        logger.warning(
+            "%s: %s of %s texts are empty, or say only that they are", where, f"{empty:,}", f"{len(texts):,}"
+        )
+    if void := sum(label.lower() in NO_LABELS for each in labels for label in each):
+        logger.warning("%s: %s labels are words such as `nan`, `none` or `and`: are they labels?", where, f"{void:,}")
+    single = [each[0] for each in labels] if all(len(each) == 1 for each in labels) else []
+    if len(single) > 2 and all(map(str.isdigit, single)):
+        if len(set(single)) == len(single):
+            logger.warning("%s: each label is a number that no other document has: are they ids?", where)
+        elif set(single) == {"0", "1"}:
+            logger.warning("%s: the only labels are 0 and 1: labels need names, and a column for all of them", where)
+    elif len(single) > 1 and columns.after is None and (columns.separator or "").strip():
+        logger.warning("%s: no document has two labels separated by %r", where, columns.separator)
 
 
 def look_at(

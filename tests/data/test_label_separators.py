@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from plant_plugin.data.label_cells import LabelColumn, one_label
+from plant_plugin.data.label_separators import LabelColumn, check_cells, one_label
+from plant_plugin.errors import DataError
 
 
 def test_a_cell_that_is_no_list_among_lists_is_an_error() -> None:
@@ -31,3 +32,19 @@ def test_white_space_in_a_label_is_an_underscore() -> None:
 def test_a_label_with_a_weight_of_zero_does_not_hold() -> None:
     column = LabelColumn(",", weighted=True)
     assert column.labels("A::0.9,B::0,C::0.0,D::0.01,E::-0e5,F::10") == ["A", "D", "F"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "separator"), [("a|b", ";"), ("I10,R05", ";"), ("I10 R05", ";"), ("a;b", " "), ("benign, old", ",")]
+)
+def test_another_separator_inside_is_refused(cell: str, separator: str) -> None:
+    with pytest.raises(DataError, match=r"t\.csv"):
+        check_cells({cell, "x"}, LabelColumn(separator), (), "t.csv", by_spaces=False)
+
+
+def test_parts_that_training_knows_are_several_and_wholes_are_one() -> None:
+    column = LabelColumn(";")
+    check_cells({"heart,lungs"}, column, (), "t.csv", by_spaces=False)
+    check_cells({"heart,lungs"}, column, {"heart,lungs", "heart"}, "t.csv", by_spaces=False)
+    with pytest.raises(DataError, match="separated by commas"):
+        check_cells({"heart,lungs"}, column, {"heart"}, "t.csv", by_spaces=False)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plant_plugin.data.arrow_content import class_names, whole_batch
 from plant_plugin.data.arrow_sizes import check_sizes, rows_of
 from plant_plugin.data.json_text import DECODER
 from plant_plugin.errors import DataError, needs_extra
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
-
+    from pyarrow import RecordBatch, Schema
 PARQUET, ARROW = ".parquet", ".arrow"
 STATE = "state.json"  # of a saved split: which files are its data, in order
 NO_LABEL = -1  # of a ClassLabel
@@ -23,6 +22,26 @@ SPLIT = re.compile(r"(?<![a-z])(train(ing)?|val|valid(ation)?|dev|test)(?![a-z])
 
 Cells = Mapping[str, object]
 Check = Callable[[Iterable[str], str], None]
+
+
+def whole_batch(batch: RecordBatch) -> RecordBatch:
+    """Return a batch whose columns hold what they say: pyarrow believes the places of texts that a file states."""
+    batch.validate(full=True)
+    return batch
+
+
+def class_names(schema: Schema, column: str | None) -> list[str]:
+    """Return the names of a column's numbers, where Hugging Face's features have them; else nothing."""
+    try:
+        features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))["info"]["features"][column]
+        names = features.get("feature", features)["names"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+    return [str(name) for name in names]
+
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 
 def arrow_rows(

@@ -3,9 +3,73 @@ from __future__ import annotations
 import pytest
 
 from plant_plugin.data.columns import Columns
-from plant_plugin.data.first_look import look_at
+from plant_plugin.data.first_documents import check_order, look_at, say_what_is_odd
 from plant_plugin.data.label_column import Trained
 from plant_plugin.errors import DataError
+
+TEXT = "patient with a fever and a dry cough since monday"
+
+
+@pytest.mark.parametrize(
+    ("ids", "labels", "texts", "what"),
+    [
+        ([TEXT], ["I10 E11.9"], ["17"], "the first of three columns"),
+        ([TEXT], ["17"], ["I10 E11.9"], "the first of three columns"),
+        (["17"], [TEXT], ["I10 E11.9"], "the labels seem to be texts"),
+        ([], [TEXT], ["I10;E11.9"], "the labels seem to be texts"),
+    ],
+)
+def test_another_order_is_refused_without_its_content(
+    ids: list[str], labels: list[str], texts: list[str], what: str
+) -> None:
+    with pytest.raises(DataError, match=what) as error:
+        check_order(ids, labels, texts, "t.txt")
+    assert "cough" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("ids", "labels", "texts"),
+    [
+        (["17"], ["I10 E11.9"], [TEXT]),
+        ([], ["I10 E11.9 R05 J81 K21.9 Z79"], ["cough"]),
+        ([], ["I10 E11.9 R05 J81 K21.9 Z79"], ["I10 E11"]),
+        (["my note of monday 17"], [""], [TEXT]),
+        ([], [], []),
+    ],
+)
+def test_what_may_be_in_order(ids: list[str], labels: list[str], texts: list[str]) -> None:
+    check_order(ids, labels, texts, "t.txt")
+
+
+TEXTS = ["chest pain with zorblatt since monday", "two weeks of cough", "a fall at home in the garden"]
+LABELS = [["I10", "E11.9"], ["J18.9"], ["S52.92XA"]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "columns", "what"),
+    [
+        (["nan", "None", TEXTS[0]], LABELS, Columns(), "2 of 3 texts are empty"),
+        (TEXTS, [["nan"], ["E11.9"], ["None"]], Columns(), "2 labels are words"),
+        (TEXTS, [["I10", "and", "E11"], ["E11.9"], ["J18"]], Columns(), "1 labels are words"),
+        (TEXTS, [["1001"], ["1002"], ["1003"]], Columns(), "are they ids"),
+        (TEXTS, [["1"], ["0"], ["1"]], Columns(), "0 and 1"),
+        (TEXTS, [["I10_E11"], ["E11"], ["J18"]], Columns(separator="|"), "no document has two labels"),
+    ],
+)
+def test_what_is_odd_is_said(
+    texts: list[str], labels: list[list[str]], columns: Columns, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    say_what_is_odd(texts, labels, "my.txt", columns)
+    assert what in caplog.text
+    assert "zorblatt" not in caplog.text
+
+
+def test_documents_are_not_odd(caplog: pytest.LogCaptureFixture) -> None:
+    look_at(TEXTS, LABELS, [], "my.txt", named=True, columns=Columns())
+    assert not caplog.text
+    look_at(["nan", *TEXTS[1:]], LABELS, [], "my.txt", named=True, columns=Columns())
+    assert "1 of 3 texts are empty" in caplog.text
+
 
 TEXTS = ["chest pain with zorblatt since monday", "two weeks of cough", "a fall at home in the garden"]
 LABELS = [["I10", "E11.9"], ["J18.9"], ["S52.92XA"]]
