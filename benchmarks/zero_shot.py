@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -109,11 +110,16 @@ def evaluated(task: Task, scores: Scores) -> dict[str, Metrics]:
     return metrics
 
 
-def keep(rows: Iterable[dict[str, Any]], path: Path = RESULTS) -> None:
-    """Write rows beside those that are there; a row of the same data set, split, method and labels is replaced."""
+def of_row(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return what a row of the page is of; results have one for each seed of it."""
+    return row["data"], row["split"], row["among"], row["method"]
 
-    def key(row: dict[str, Any]) -> tuple[str, ...]:
-        return row["data"], row["split"], row["among"], row["method"]
+
+def keep(rows: Iterable[dict[str, Any]], path: Path = RESULTS) -> None:
+    """Write rows beside those that are there; one of the same data set, split, labels, method and seeds is replaced."""
+
+    def key(row: dict[str, Any]) -> tuple[Any, ...]:
+        return *of_row(row), tuple(row["seeds"])
 
     before = json.loads(path.read_text()) if path.is_file() else []
     kept_rows = {key(row): row for row in [*before, *rows]}
@@ -136,16 +142,21 @@ def page(rows: list[dict[str, Any]]) -> str:
         "Chalkidis et al. 2019 (arXiv 1906.02192) and 2020 (arXiv 2010.01653) and Lu et al. 2020 (arXiv 2010.07459) "
         "publish results of EURLEX57K's unseen labels. Their tables could not be read where this page was made, so "
         "no number of theirs stands here.", "",
-        "| data | split | labels | among | documents | mentions | method | RP@5 | nDCG@5 | recall@10 | recall@50 |",
-        "|---|---|---|---:|---:|---:|---|---:|---:|---:|---:|",
+        "| data | split | labels | among | documents | mentions | method | seeds "
+        "| RP@5 | nDCG@5 | recall@10 | recall@50 |",
+        "|---|---|---|---:|---:|---:|---|---:|---:|---:|---:|---:|",
     ]  # fmt: skip
-    for row in rows:
-        shown = [f"{row['metrics'][metric]:.1f}" for metric in ("RP@5", "nDCG@5", "recall@10", "recall@50")]
-        counts = [
-            f"{int(count):,}" for count in (row["labels"], row["metrics"]["documents"], row["metrics"]["mentions"])
-        ]
-        cells = [row["data"], row["split"], row["among"], *counts, row["method"], *shown]
-        lines.append(f"| {' | '.join(cells)} |")
+    for of, same in groupby(rows, of_row):
+        each = list(same)
+        seeds = [len(row["seeds"]) for row in each]
+        means = {
+            metric: np.average([row["metrics"][metric] for row in each], weights=[max(1, count) for count in seeds])
+            for metric in ("RP@5", "nDCG@5", "recall@10", "recall@50")
+        }
+        first = each[0]
+        counts = (first["labels"], first["metrics"]["documents"], first["metrics"]["mentions"])
+        cells = [*of[:3], *(f"{int(count):,}" for count in counts), of[3], str(sum(seeds) or "–")]
+        lines.append(f"| {' | '.join([*cells, *(f'{mean:.1f}' for mean in means.values())])} |")
     return "\n".join(lines) + "\n"
 
 

@@ -189,6 +189,7 @@ def main(data: Path, folder: Path, methods: Sequence[str]) -> None:
                     "among": among,
                     "labels": counts[among],
                     "method": method,
+                    "seeds": [],
                     "metrics": metrics,
                 }
                 for among, metrics in evaluated(task, scores).items()

@@ -69,8 +69,10 @@ def measured(data: Path, models: Path, name: str, split: str, seeds: int) -> lis
     """Rows of the page of a data set and split."""
     [task] = [read_task(data, *each) for each in TASKS if each[:2] == (name, split)]
     task = ranked(task)
-    fitted = [learned(data, task, seed, models / f"{name}-{seed}") for seed in range(1, seeds + 1)]
-    return rows_of(task, f"names, trained, {seeds} seeds", fitted)
+    rows = []
+    for seed in range(1, seeds + 1):
+        rows += rows_of(task, "names, trained", seed, learned(data, task, seed, models / f"{name}-{seed}"))
+    return rows
 
 
 def main(data: Path, models: Path, split: str, seeds: int, names: Sequence[str]) -> None:

@@ -1,13 +1,11 @@
 """How many labels that training never shows are found by a model that reads names; what `open_labels` measures.
 
-The same protocol and the same page as of programs of others: `name_baselines.py`, `../zero_shot.py`. A row is the mean
-over the seeds whose models are still in the work folder.
+The same protocol and the same page as of programs of others: `name_baselines.py`, `../zero_shot.py`. Models are those
+that are still in the work folder.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,40 +43,34 @@ def scores_of(names: OpenLabels, task: Task, labels: int) -> Scores:
     return scores
 
 
-def rows_of(task: Task, method: str, models: Sequence[OpenLabels]) -> list[dict[str, Any]]:
-    """Rows of the page, a mean over models: among all labels, and asked for used labels alone."""
-    said: dict[tuple[str, str], list[Metrics]] = defaultdict(list)
-    for names in models:
-        if task.used < len(task.labels):
-            for among, metrics in evaluated(task, scores_of(names, task, len(task.labels))).items():
-                said[among, method].append(metrics)
-        alone = zero_shot_metrics(scores_of(names, task, task.used), task.truth[:, : task.used])
-        said["used", method + ALONE].append(alone)
+def rows_of(task: Task, method: str, seed: int, names: OpenLabels) -> list[dict[str, Any]]:
+    """Rows of the page by a model: among all labels, and asked for used labels alone."""
+    said: dict[tuple[str, str], Metrics] = {}
+    if task.used < len(task.labels):
+        for among, metrics in evaluated(task, scores_of(names, task, len(task.labels))).items():
+            said[among, method] = metrics
+    said["used", method + ALONE] = zero_shot_metrics(scores_of(names, task, task.used), task.truth[:, : task.used])
     of_task, labels = {"data": task.name, "split": task.split}, {"used": task.used, "named": len(task.labels)}
     return [
-        {**of_task, "among": among, "labels": labels[among], "method": each,
-         "metrics": {metric: float(np.mean([one[metric] for one in seeds])) for metric in seeds[0]}}
-        for (among, each), seeds in said.items()
-    ]  # fmt: skip
+        {**of_task, "among": among, "labels": labels[among], "method": each, "seeds": [seed], "metrics": metrics}
+        for (among, each), metrics in said.items()
+    ]
 
 
 def measure(runs: list[Planned], folder: Path, work: Path) -> None:
     """Add rows of the models that read names to the page of unseen labels."""
-    models: dict[tuple[str, str], list[OpenLabels]] = defaultdict(list)
+    rows = []
     for planned in runs:
         run = finished(place_of(planned, folder, work))
         if run is None or planned.config.label_set != "named":
             continue
         name = Path(planned.config.training_file or "").parent.as_posix().removeprefix("data/")
-        names = Predictor.load(run, device="cpu").open_labels
-        assert names is not None
-        models[name, planned.name].append(names)
-    rows = []
-    for (name, method), seeds in models.items():
         for task, split, seen in TASKS:
             if task == name and split == "test":  # else a data set that the page does not have
+                names = Predictor.load(run, device="cpu").open_labels
+                assert names is not None
                 of_test = read_task(Path("data"), name, split, seen)
-                rows += rows_of(of_test, f"{method}, trained, {len(seeds)} seeds", seeds)
+                rows += rows_of(of_test, f"{planned.name}, trained", planned.seed, names)
     if not rows:
         return
     keep(rows)

@@ -24,10 +24,11 @@ def test_unseen_labels_are_measured_among_all_and_alone(tmp_path: Path, monkeypa
     named_notes.write(tmp_path / "yso")
     (tmp_path / "yso" / "label_names.tsv").write_text(table_text([*named_notes.names(), *OTHERS]))
     rows = measured(tmp_path, tmp_path / "models", "yso", "test", 1)
-    method = "names, trained, 1 seeds"
+    method = "names, trained"
     assert [(row["among"], row["method"]) for row in rows] == [
         ("used", method), ("named", method), ("used", method + ALONE)
     ]  # fmt: skip
+    assert all(row["seeds"] == [1] for row in rows)
     counts = [row["labels"] for row in rows]
     assert counts[0] == counts[2] < counts[1]
     assert all(row["metrics"]["recall@10"] > 80 for row in rows)

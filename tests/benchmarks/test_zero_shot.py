@@ -65,15 +65,17 @@ def test_unseen_labels_are_those_of_no_training_file(tmp_path: Path) -> None:
     assert evaluated(task, scores[:, :3]).keys() == {"used"}
 
 
-def test_a_row_is_replaced_by_one_of_the_same_method(tmp_path: Path) -> None:
-    row = {"data": "d", "split": "test", "among": "used", "labels": 3, "method": "bm25"}
+def test_a_row_is_replaced_by_one_of_the_same_method_and_seeds_make_one(tmp_path: Path) -> None:
+    row = {"data": "d", "split": "test", "among": "used", "labels": 3, "method": "bm25", "seeds": []}
     metrics = {"documents": 2.0, "mentions": 3.0, "RP@5": 1.0, "nDCG@5": 2.0, "recall@10": 3.0, "recall@50": 4.0}
     path = tmp_path / "rows.json"
     keep([row | {"metrics": metrics}], path)
-    keep([row | {"metrics": metrics | {"RP@5": 9.0}}, row | {"method": "e5", "metrics": metrics}], path)
+    ours = row | {"method": "ours", "metrics": metrics, "seeds": [1]}
+    keep([row | {"metrics": metrics | {"RP@5": 9.0}}, ours], path)
+    keep([ours | {"seeds": [2, 3], "metrics": metrics | {"RP@5": 7.0}}], path)
     lines = page(json.loads(path.read_text())).splitlines()[-2:]
-    assert lines == ["| d | test | used | 3 | 2 | 3 | bm25 | 9.0 | 2.0 | 3.0 | 4.0 |",
-                     "| d | test | used | 3 | 2 | 3 | e5 | 1.0 | 2.0 | 3.0 | 4.0 |"]  # fmt: skip
+    assert lines == ["| d | test | used | 3 | 2 | 3 | bm25 | – | 9.0 | 2.0 | 3.0 | 4.0 |",
+                     "| d | test | used | 3 | 2 | 3 | ours | 3 | 5.0 | 2.0 | 3.0 | 4.0 |"]  # fmt: skip
 
 
 def test_the_page_is_of_the_results() -> None:
