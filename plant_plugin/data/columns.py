@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from plant_plugin.data.header_names import is_header_name
 from plant_plugin.data.label_column import Trained
 from plant_plugin.errors import DataError, suggestion
 
@@ -23,13 +24,12 @@ class Columns(NamedTuple):
 
     def check(self, names: Iterable[str], where: str) -> None:
         """Raise a ``DataError`` where a column is missing or there twice."""
-        names = [str(name) for name in names]
-        for key, column in zip(("text_column", "labels_column"), (self.text, self.labels), strict=True):
+        names = list(names)
+        for key, column in (("text_column", self.text), ("labels_column", self.labels)):
             if column is not None and column not in names:
-                near = suggestion(column, names)
-                # Without a header these "names" are a document's: only one that is nearly right is shown.
-                near = near if near.startswith("did you mean") else "line 1, or each JSON object, has to hold the names"
-                raise DataError(f"there is no column {column!r}", where=where, fix=f"name the column: {key}; {near}")
+                known = list(filter(is_header_name, names))  # without a header these are words of a document
+                near = suggestion(column, known) if known else "line 1, or each JSON object, has to hold the names"
+                raise DataError(f"there is no column {column!r}", where=where, fix=f"--{key} names it; {near}")
         for column in self[:3]:
             if column is not None and names.count(column) > 1:
                 raise DataError(

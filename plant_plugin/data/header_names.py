@@ -18,7 +18,7 @@ WORDS = _parts(
     """
     abstract body categories category class classes code codes content description diagnoses diagnosis doc docid
     document file filename hadm icd icd10 icd9 id identifier label labels note notes report subject subjects summary
-    tag tags target targets text texts title topic topics
+    tag tags target targets text texts title topic topics txt
     befund bericht beschreibung diagnose diagnosen kategorie schlagwort schlagworte titel
     codigo codigos descripcion diagnostico diagnosticos documento etiqueta etiquetas informe rotulo rotulos texte texto
     titulo cod code diagnostic diagnostics etiquette etiquettes rendu titre codice codici etichetta referto testo

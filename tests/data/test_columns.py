@@ -14,6 +14,12 @@ def test_a_column_that_is_missing_or_there_twice() -> None:
         Columns().check(["text", "text", "labels"], "t.csv")
 
 
+def test_columns_that_are_there_are_said_and_how_to_name_one() -> None:
+    with pytest.raises(DataError) as error:
+        Columns().check(["record", "subjects", "abstract"], "books.csv")
+    assert error.value.fix == "--text_column names it; one of subjects, abstract"
+
+
 def test_a_header_that_is_a_document_is_not_shown() -> None:
     with pytest.raises(DataError) as error:
         Columns().check(["no fever at all", "I10"], "t.csv")
