@@ -92,6 +92,9 @@ COSTS: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
 }
 
 
+PROMISED = ("promise 0.8", "promise 0.9", "promise 0.95")
+
+
 def _machine(result: Mapping[str, Any]) -> tuple[str, int]:
     """The processor's name, which may be that of many kinds, and its cores; of a run on a GPU that one's name and 0."""
     device, processor = str(result.get("device", "cpu")), result.get("processor", {"name": "", "cores": 0})
@@ -326,6 +329,7 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any], publis
         *markdown_rows(["variant", "seeds", *columns, "minutes"], rows), "",
         *sources(published),
         *(frequency_lines(systems) if definition.get("by_frequency") else []),
+        *promise_lines(systems),
         *processors(systems),
         *rising(systems),
         *gone(systems, definition),
@@ -335,6 +339,26 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any], publis
         lines += gain_lines(found)
     lines += picture_lines(name, definition)
     return "\n".join(lines)
+
+
+def promise_lines(systems: list[System]) -> list[str]:
+    """What promises reached on documents of the test: `plant predict --promise 0.9`."""
+    rows = []
+    for system in systems:
+        promises = [result["promises"] for result in system.results if "promises" in result]
+        if promises:
+            found = [[promise[name] for promise in promises if name in promise] for name in PROMISED]
+            rows.append([system.name, str(len(promises)), *(cell([each["listed"] for each in one]) for one in found),
+                         *(cell([each["labels"] for each in one], 1.0) for one in found)])  # fmt: skip
+    if not rows:
+        return []
+    header = [f"{what}, {float(name.split()[1]):.0%}" for what in ("listed", "labels") for name in PROMISED]
+    return [
+        "Promises (`plant predict --promise`, `docs/metrics.md`): the share of a document's true labels that is listed "
+        "where so much was promised by validation documents, and how many labels are listed for that; means over test "
+        "documents. Labels that a variant cannot say are no part of it.", "",
+        *markdown_rows(["variant", "seeds", *header], rows), "",
+    ]  # fmt: skip
 
 
 def frequency_lines(systems: list[System]) -> list[str]:

@@ -45,6 +45,7 @@ from plant_plugin.files import atomic_folder
 from plant_plugin.l2r.language_model import Pretraining, pretrain
 from plant_plugin.model.folder import MODEL
 from plant_plugin.report.label_statistics import LABEL_STATISTICS
+from plant_plugin.report.promises import read_promises
 from plant_plugin.report.record import write_run_record
 from plant_plugin.report.result import PER_DOCUMENT, read_result
 
@@ -220,6 +221,8 @@ def keep(planned: Planned, run: Path, folder: Path, documents: int | None) -> No
         with statistics.open(encoding="utf-8", newline="") as stream:
             reached = [float(row["F1@macro"]) for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)]
         result["validation"] = {"Macro-F1@macro": sum(reached) / len(reached)}
+    if promised := read_promises(run).get("test"):
+        result["promises"] = promised
     of_documents = load_per_document(run / PER_DOCUMENT)
     if planned.names:
         of_documents = counted_without_names(planned, result, of_documents)

@@ -352,6 +352,19 @@ def test_what_a_run_costs_stands_in_its_columns(tmp_path: Path) -> None:
     assert old == ["old", "1", "–", "–", "1.5", "1.5"]
 
 
+def test_what_promises_reached_is_kept_and_stands_on_the_page(tmp_path: Path) -> None:
+    run, results = tmp_path / "made", tmp_path / "results"
+    write_run(run, 1.0)
+    reached = {"promise 0.8": {"documents": 40, "listed": 0.825, "labels": 7.5}}
+    (run / "promises.json").write_text(json.dumps({"val": {}, "test": reached}))
+    runner.keep(Planned("coding", "text", None, "plant_demo.yml", {}, 1), run, results / "codiesp-coding", None)
+    assert tables.write_pages(results, tmp_path / "tables") == []
+    lines = (tmp_path / "tables" / "codiesp-coding.md").read_text().splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith("Promises (`plant predict"))
+    assert lines[at + 2].startswith("| variant | seeds | listed, 80% | listed, 90% | listed, 95% | labels, 80%")
+    assert lines[at + 4] == "| text | 1 | 82.5 | – | – | 7.5 | – | – |"
+
+
 def test_published_rows_stand_below_ours_with_their_source(tmp_path: Path) -> None:
     results = tmp_path / "results"
     for name, quality in (("text", 2.0), ("linear", 1.0)):
