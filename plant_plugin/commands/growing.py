@@ -26,7 +26,8 @@ from plant_plugin.data.tables import Document
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, flush, read_json, remove, sha256, write_json
 
-DECIDING = ("form", "output", "raw_csv", "system", "threshold", "top", "names")  # flags that change what is written
+# Flags that change what is written.
+DECIDING = ("form", "output", "raw_csv", "rules", "system", "threshold", "top", "names")
 SAID_EVERY = 60.0  # seconds after which a log gets a line
 FIX = "give the same, or leave out --resume to begin again"
 
@@ -75,8 +76,7 @@ class Growing:
                 what, fix = "only a plain file is gone on with, and without --ray", "give --out FILE"
                 raise ConfigError(what, where="--resume", fix=fix)
             return None
-        flags = click.get_current_context().params
-        decides = {name: str(flags.get(name)) for name in DECIDING}
+        decides = {name: str(click.get_current_context().params.get(name)) for name in DECIDING}
         manifest = model / "manifest.json" if model.is_dir() else model
         decides["weights"] = sha256(manifest) if manifest.is_file() else ""
         return cls(out, decides, resume=resume)

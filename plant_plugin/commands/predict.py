@@ -12,29 +12,20 @@ import click
 from plant_plugin.commands import shared
 from plant_plugin.commands.growing import Growing, say_so_far, written_at_once
 from plant_plugin.commands.new_documents import reads_documents, sources
-from plant_plugin.commands.printing import raw_csv_option
+from plant_plugin.commands.prediction_forms import Form, writes_predictions
 from plant_plugin.commands.promises import promise_options
 from plant_plugin.errors import ConfigError
 
 if TYPE_CHECKING:
     from plant_plugin.data.tables import Table
 
-OUTPUTS = ("jsonl", "csv", "scores", "fhir")
-
 
 @click.command()
 @click.argument("model", type=shared.MODEL)
 @reads_documents(several=True)
-@click.option("--output", type=click.Choice(OUTPUTS), default="jsonl", show_default=True,
-              help="scores: label:logit, as in predictions.txt; fhir: R4, suggested Conditions.")  # fmt: skip
-@click.option(
-    "--system",
-    metavar="URL",
-    help="Code system of the labels in FHIR; known only where all are codes of ICD-10-CM or ICD-9-CM.",
-)
+@writes_predictions
 @click.option("--out", type=shared.FILE, help="Write to this file; until it is whole, FILE.unfinished grows.")
 @click.option("--resume", is_flag=True, help="Go on where a command that was stopped had come to.")
-@raw_csv_option
 @promise_options
 @click.option("--batch-size", default=32, show_default=True, type=shared.COUNT, help="Documents at once.")
 @click.option("--ray", "address", is_flag=False, flag_value="", metavar="[ADDRESS]",
@@ -44,11 +35,9 @@ OUTPUTS = ("jsonl", "csv", "scores", "fhir")
 def predict(
     model: Path,
     documents: Table,
-    output: str,
-    system: str | None,
+    form_written: Form,
     out: Path | None,
     resume: bool,
-    raw_csv: bool,
     threshold: float | str | None,
     top: int | None,
     batch_size: int,
@@ -65,17 +54,15 @@ def predict(
     """
     from tqdm import tqdm
 
-    if system is not None and output != "fhir":
-        raise ConfigError("only FHIR names a code system", where="--system", fix="give --output fhir, or leave it out")
     if address is not None and workers > 1:
         raise ConfigError("a cluster has workers of its own", where="--workers", fix="leave out --workers or --ray")
     shared.keep((*sources(documents), model), out)
     from plant_plugin.commands.local_workers import predict_by_processes
     from plant_plugin.commands.prediction_workers import predict_on_workers
-    from plant_plugin.model.prediction_files import HEADERS, written
+    from plant_plugin.model.prediction_files import header, written
     from plant_plugin.model.trained import in_chunks
 
-    part = partial(written, output=output, raw_csv=raw_csv, system=system, threshold=threshold, top=top)
+    part = partial(written, **form_written._asdict(), threshold=threshold, top=top)
     read = partial(load, model, batch_size)
     growing = Growing.of(model, out, resume=resume, by_workers=address is not None)
     rest = documents if growing is None else growing.rest(documents, documents.name)
@@ -91,7 +78,7 @@ def predict(
         growing.opened() if growing else written_at_once(out) as stream,
         tqdm(unit=" documents", disable=None if out else True, initial=counts["documents"]) as bar,
     ):
-        stream.write("" if counts else HEADERS.get(output, ""))
+        stream.write("" if counts else header(form_written.output, form_written.rules))
         for text, of_part in say_so_far(parts):
             stream.write(text)
             counts.update(of_part)

@@ -12,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import NotRequired, TypedDict
 
 from plant_plugin.model.explanation import Explanation, LabelEvidence
+from plant_plugin.model.scored_label import Hint
 
 WORDS = 20  # words of a label that JSON holds
 
@@ -60,6 +61,7 @@ class ExplainedLabel(TypedDict):
     passages: list[Passage]
     words: Annotated[list[Word], Field(description="The strongest.")]
     planted_terms: list[Term]
+    hints: NotRequired[Annotated[list[Hint], Field(description="Of codes of ICD-10-CM: what its rules say of them.")]]
     faithfulness: NotRequired[SkipJsonSchema[dict[str, tuple[float, float]]]]  # only `plant explain` measures it
 
 
@@ -97,6 +99,8 @@ def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> Exp
         "words": [as_word(explanation, evidence, place) for place in evidence.strongest(words)],
         "planted_terms": [{"term": term, "contribution": value} for term, value in evidence.terms],
     }
+    if scored.hints:
+        label["hints"] = list(scored.hints)
     if evidence.faithfulness is not None:
         label["faithfulness"] = evidence.faithfulness
     return label

@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from plant_plugin.data.batches import Places
 from plant_plugin.evaluation.plausibility import marked_words
+from plant_plugin.model.scored_label import ScoredLabel
 from plant_plugin.relevance.mutual_information import Floats
 from plant_plugin.relevance.names.open_labels import OpenLabels, Proposed
 from plant_plugin.relevance.planted_scores import PlantedScores
@@ -26,30 +27,6 @@ from plant_plugin.relevance.planted_scores import PlantedScores
 Strengths = tuple[dict[str, Floats], float, float]  # measures of words, bias and elsewhere
 Terms = tuple[float, list[tuple[str, float]]]  # what planted scores add, and the terms that add most of it
 ATTENTION = "attention"  # which a share of 1 is divided among
-
-
-@dataclass(frozen=True)
-class ScoredLabel:
-    """A label that was predicted.
-
-    Attributes:
-        label: As in the training files.
-        probability: In [0, 1].
-        logit: The score that the probability is made of.
-        name: The label's name, where that is known.
-        seen: Whether a training document had it; otherwise only its name makes it known.
-    """
-
-    label: str
-    probability: float
-    logit: float
-    name: str | None = None
-    seen: bool = True
-
-    @property
-    def shown(self) -> str:
-        """Return the name as a reader sees it, empty where there is none."""
-        return f"{self.name or ''} {'' if self.seen else '(never seen in training)'}".strip()
 
 
 class ReadsNames:

@@ -12,6 +12,7 @@ from plant_plugin.data.unicode_forms import composed
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.model.explanation import Explanation, explain
+from plant_plugin.model.hints import with_hints
 from plant_plugin.model.trained import Floats, ReadyModel, ScoredLabel, Small
 
 
@@ -78,7 +79,7 @@ class Predictor(ReadyModel):
         threshold: float | str | None = None,
         top: int | None = None,
     ) -> Explanation:
-        """Explain labels of a text by what each of its words adds to their logits.
+        """Explain labels of a text by what each of its words adds to their logits; codes of ICD-10-CM with hints.
 
         >>> predictor = Predictor.load(folder)
         >>> explanation = predictor.explain("filler1 sign3x filler2", ["L3"])
@@ -97,7 +98,7 @@ class Predictor(ReadyModel):
             ConfigError: A label or threshold that the model does not have, a network that does not show its attention,
                 or a tokenizer that does not know places.
         """
-        return explain(self, composed(text), labels, threshold=threshold, top=top)
+        return with_hints(self, explain(self, composed(text), labels, threshold=threshold, top=top))
 
     def _predictions(self, texts: Iterable[str], limit: float, most: int) -> Iterator[Prediction]:
         size, planted = None if self.open_labels else self.content["shortlist"], self.planted_scores

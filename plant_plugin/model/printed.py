@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-SHOWN_PASSAGES, SHOWN_WORDS, SHOWN_TERMS = 5, 8, 5  # of a label
+SHOWN, SHOWN_WORDS = 5, 8  # passages and terms of a label; words
 LEAST_SHOWN = 0.005  # of a word's contribution: less is printed as 0.00
 
 
@@ -32,27 +32,28 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
     for evidence in explanation.labels:
         console.print()
         print_line(Text(_heading(evidence), style="bold"))
-        for passage in evidence.passages[:SHOWN_PASSAGES]:
-            parts = passage.before, explanation.text[passage.start : passage.end], passage.after
-            before, marked, after = (re.sub(r"\s+", " ", part) for part in parts)
-            score, bold = f"  {passage.score:+.2f}  …", (sign + marked + sign, "bold")
-            print_line(Text.assemble(score, (before, "dim"), bold, (after + "…", "dim")))
+        for passage in evidence.passages[:SHOWN]:
+            shown = passage.before, explanation.text[passage.start : passage.end], passage.after
+            before, marked, after = (re.sub(r"\s+", " ", part) for part in shown)
+            parts = (before, "dim"), (sign + marked + sign, "bold"), (after + "…", "dim")
+            print_line(Text.assemble(f"  {passage.score:+.2f}  …", *parts))
         console.print(_table(explanation, evidence))
+        for hint in evidence.scored.hints:
+            print_line(Text(f"  hint: {hint['text']}"))
         if evidence.terms:
-            named = ", ".join(f"{term} {value:+.2f}" for term, value in evidence.terms[:SHOWN_TERMS])
+            named = ", ".join(f"{term} {value:+.2f}" for term, value in evidence.terms[:SHOWN])
             console.print(Text(f"  planted scores: {named}"))
 
 
 def _heading(evidence: LabelEvidence) -> str:
     scored = evidence.scored
-    name = f" {scored.shown}" if scored.shown else ""
     below = "" if evidence.predicted else " (below the threshold)"
     parts = f"logit {scored.logit:+.2f}"
     if evidence.contribution is not None:
         planted = f" + planted scores {evidence.planted:+.2f}" if evidence.planted else ""
         words = float(evidence.contribution.sum()) + evidence.elsewhere
         parts += f" = words {words:+.2f} + label {evidence.bias:+.2f}{planted}"
-    return f"{scored.label}{name}: {scored.probability:.1%}{below}, {parts}"
+    return f"{scored.label}{' ' * bool(scored.shown)}{scored.shown}: {scored.probability:.1%}{below}, {parts}"
 
 
 def _table(explanation: Explanation, evidence: LabelEvidence) -> Table:

@@ -38,8 +38,8 @@ from plant_plugin.model.folder import (
 )
 from plant_plugin.model.manifest import CONFIG, LABELS, RELEVANCE, verify
 from plant_plugin.model.named_evidence import ReadsNames
-from plant_plugin.model.named_evidence import ScoredLabel as ScoredLabel  # where its users look for it
 from plant_plugin.model.passages import EvidenceRule, read_rule
+from plant_plugin.model.scored_label import ScoredLabel as ScoredLabel  # where its users look for it
 from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.plantable import PlantableNetwork

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plant_plugin.commands import predict as command
+from plant_plugin.commands import prediction_forms as command
 from plant_plugin.data.tables import Columns, Document, Table
 from plant_plugin.errors import DataError
 from plant_plugin.files import LIMITS, LONGEST_LINE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,28 @@ def trained(task: Path) -> Path:
     )  # fmt: skip
     run(config)
     return Path(config.checkpoint_dir)
+
+
+# What the made-up labels L0 to L11 are called where rules for codes are asked.
+CODES = "I10 E11.9 E10.9 S72.001A S72.002A D63.1 N18.30 J18.9 K52.9 R19.7 S02.0XX R52".split()
+
+
+@pytest.fixture(scope="session")
+def coded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with codes of ICD-10-CM as labels."""
+    folder = tmp_path_factory.mktemp("coded")
+    write_splits(folder)
+    for path in folder.glob("*.txt"):
+        path.write_text(re.sub(r"\bL(\d+)", lambda label: CODES[int(label[1])], path.read_text()))
+    config = made_config(folder, stage2__epochs=15, batch_size=16, data_name="coded")
+    run(config)
+    return Path(config.checkpoint_dir)
+
+
+@pytest.fixture(scope="session")
+def wrong_side() -> str:
+    """A text that says left where it speaks for a code of the right side, and two codes that exclude each other."""
+    return "filler1 filler2 left sign3x sign3x, filler3 filler4 sign1x sign1x filler5 sign2x sign2x"
 
 
 @pytest.fixture(scope="session")

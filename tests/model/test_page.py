@@ -133,3 +133,17 @@ def test_in_a_browser(trained: Path, untrained: Callable[..., Path], tmp_path: P
     assert sum(tag == "article" for tag, _ in seen.tags) == 2
     assert any(tag == "mark" and values.get("title", "").startswith("contribution") for tag, values in seen.tags)
     assert not any(tag == "img" for tag, _ in seen.tags)
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium")
+def test_hints_in_a_browser(coded: Path, wrong_side: str, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    options = ["explain", str(coded), "--html", str(out), "--label", "S72.001A", "--device", "cpu"]
+    assert CliRunner().invoke(plant, options, input=wrong_side).exit_code == 0
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", out.as_uri()]
+    done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, check=True, timeout=120)
+    assert '<span class="hinted">1 hint</span>' in done.stdout
+    assert re.search(
+        r"<li><button[^>]*>the code says right, the words that speak for it say left</button>", done.stdout
+    )

@@ -155,80 +155,6 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     assert "no complete PLANT model" in outcome.output
 
 
-SYSTEM = "http://example.org/labels"
-
-
-def predict_fhir(model: Path, *arguments: str) -> Result:
-    return predict(model, "--output", "fhir", *arguments, given=NOTES)
-
-
-@pytest.fixture(scope="module")
-def lines(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    names = tmp_path_factory.mktemp("names") / "names.tsv"
-    names.write_text("L3\tthe third\n", encoding="utf-8")
-    outcome = predict_fhir(trained, "--system", SYSTEM, "--names", str(names), "--threshold", "0.5")
-    assert outcome.exit_code == 0, outcome.output
-    return outcome.stdout.splitlines()
-
-
-def test_each_line_is_a_bundle_of_the_specification(lines: list[str]) -> None:
-    bundle = pytest.importorskip("fhir.resources.R4B.bundle", reason="needs fhir.resources").Bundle
-    for number, line in enumerate(lines, 1):
-        read = bundle.model_validate_json(line)
-        assert read.type == "collection"
-        assert read.identifier.value == str(number)
-        assert json.loads(read.model_dump_json()) == json.loads(line)  # nothing is passed over
-
-
-def test_the_specification_is_asked(lines: list[str]) -> None:
-    bundle = pytest.importorskip("fhir.resources.R4B.bundle", reason="needs fhir.resources").Bundle
-    wrong = json.loads(lines[0])
-    del wrong["entry"][0]["resource"]["subject"]
-    with pytest.raises(ValueError, match="subject"):
-        bundle.model_validate(wrong)
-
-
-def test_conditions_are_suggestions_with_score_and_place(lines: list[str], trained: Path) -> None:
-    (prediction,) = Predictor.load(trained, device="cpu").predict(["filler1 sign3x"], threshold=0.5)
-    resources = [entry["resource"] for entry in json.loads(lines[0])["entry"]]
-    assert [one["code"]["coding"][0]["code"] for one in resources] == [one.label for one in prediction.labels]
-    third = resources[0]
-    assert third["code"]["coding"] == [{"system": SYSTEM, "code": "L3", "display": "the third"}]
-    assert third["verificationStatus"]["coding"][0]["code"] == "unconfirmed"
-    assert third["meta"]["tag"][0]["code"] == "machine-suggestion"
-    assert set(third["subject"]) == {"extension"}  # nobody is named
-    probability, *evidence = third["extension"]
-    assert probability["valueDecimal"] == pytest.approx(prediction.labels[0].probability, abs=1e-5)
-    places = [{part["url"]: next(iter(reversed(part.values()))) for part in one["extension"]} for one in evidence]
-    assert any(one["start"] <= len("filler1 ") and one["end"] == len("filler1 sign3x") for one in places)
-
-
-def test_no_text_is_written(lines: list[str]) -> None:
-    assert "sign" not in "".join(lines)
-    assert "filler" not in "".join(lines)
-
-
-def test_addresses_of_entries_differ(lines: list[str]) -> None:
-    urls = [entry["fullUrl"] for line in lines for entry in json.loads(line).get("entry", [])]
-    assert len(set(urls)) == len(urls) > 1
-
-
-def test_a_document_without_labels_has_no_entries(trained: Path) -> None:
-    outcome = predict_fhir(trained, "--system", SYSTEM, "--threshold", "0.999999999")
-    assert [set(json.loads(line)) for line in outcome.stdout.splitlines()] == [
-        {"resourceType", "identifier", "type"}
-    ] * 3
-
-
-def test_a_code_system_without_fhir_is_refused(trained: Path) -> None:
-    outcome = CliRunner().invoke(plant, ["predict", str(trained), "--system", SYSTEM], NOTES)
-    assert outcome.exit_code
-    assert "--output fhir" in outcome.output
-    outcome = predict_fhir(trained)
-    assert outcome.exit_code == 2
-    assert "--system" in outcome.output
-
-
 DOCUMENTS = [Document("filler1 sign3x", id="a"), Document("", id="b")]
 
 
@@ -243,3 +169,34 @@ def test_every_form_holds_the_predicted_labels_and_counts_empty_documents(predic
     assert counts == {"documents": 2, "empty": 1, "cut": 0}
     if output in ("jsonl", "fhir"):
         assert all(isinstance(json.loads(line), dict) for line in lines)
+
+
+def test_hints_are_written_where_they_are_asked_for(coded: Path, wrong_side: str) -> None:
+    plain, asked = (
+        predict(coded, "--top", "3", given=wrong_side),
+        predict(coded, "--top", "3", "--rules", given=wrong_side),
+    )
+    assert asked.exit_code == 0, asked.output
+    [without], [row] = ([json.loads(line) for line in outcome.stdout.splitlines()] for outcome in (plain, asked))
+    hints = {label["label"]: label.pop("hints", []) for label in row["labels"]}
+    assert row == without
+    assert [hint["rule"] for hint in hints["S72.001A"]] == ["laterality"]
+    [hint] = hints["S72.001A"]
+    assert wrong_side[hint["start"] : hint["end"]] == "left"
+    assert [(hint["rule"], hint["codes"]) for hint in hints["E10.9"]] == [("excludes1", ["E11.9"])]
+
+
+def test_hints_have_a_column_in_csv(coded: Path, wrong_side: str) -> None:
+    outcome = predict(coded, "--output", "csv", "--top", "3", "--rules", given=f"{wrong_side}\n\n")
+    rows = list(csv.DictReader(io.StringIO(outcome.stdout)))
+    hint_of = {row["label"]: row["hints"] for row in rows if row["id"] == "1"}
+    assert hint_of["E10.9"].startswith("not beside E11.9, unless the two are unrelated: Excludes1 of E1")
+    nothing = predict(coded, "--output", "csv", "--threshold", "0.999999999", "--rules", given="filler1")
+    assert [row["hints"] for row in csv.DictReader(io.StringIO(nothing.stdout))] == [""]
+
+
+def test_hints_need_codes_and_a_place(trained: Path) -> None:
+    outcome = predict(trained, "--rules", given=NOTES)
+    assert (outcome.exit_code, "--rules: rules are known for codes of ICD-10-CM" in outcome.output) == (2, True)
+    outcome = predict(trained, "--rules", "--output", "scores", given=NOTES)
+    assert (outcome.exit_code, "--rules: scores have no place for hints" in outcome.output) == (2, True)

@@ -39,3 +39,10 @@ def test_a_row_of_nothing_is_left_out(trained: Path) -> None:
     table = captured.get().split("MIG", 1)[1]
     assert "+0.25" in table
     assert "0.00 " not in table.split("planted scores")[0]
+
+
+def test_hints_are_printed(coded: Path, wrong_side: str) -> None:
+    console = Console(width=200, no_color=True)
+    with console.capture() as captured:
+        print_explanation(Predictor.load(coded, device="cpu").explain(wrong_side, ["S72.001A"]), console)
+    assert "\n  hint: the code says right, the words that speak for it say left\n" in captured.get()

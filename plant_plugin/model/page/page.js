@@ -42,6 +42,8 @@ for (const [label, entry] of [...labels].sort((one, other) => other[1].best - on
     const what = !found ? "not a label of this model" : `${percent(found.probability)}${found.predicted ? "" : ", below the threshold"}`;
     button.append(element("span", { class: found && found.predicted ? "odds" : "odds below" }, where + what));
   });
+  const hints = Math.max(...entry.by.map((found) => (found && found.hints || []).length));
+  if (hints) button.append(element("span", { class: "hinted" }, hints === 1 ? "1 hint" : `${hints} hints`));
   button.addEventListener("click", () => choose(label));
   buttons.set(label, button);
   document.getElementById("labels").append(element("li", {}, button));
@@ -110,6 +112,15 @@ function go(pane, first, last) {
   document.getElementById("said").textContent = "Shown in the document.";
 }
 
+// A hint about a word is a button that shows it.
+function hintText(pane, hint) {
+  const place = "start" in hint ? pane.model.words.findIndex(([, stop]) => stop > hint.start) : -1;
+  if (place < 0) return hint.text;
+  const button = element("button", { type: "button", title: "show in the document" }, hint.text);
+  button.addEventListener("click", () => go(pane, place, place));
+  return button;
+}
+
 function explain(pane, label, found) {
   const several = data.models.length > 1 ? `${pane.model.model}: ` : "";
   const name = labels.get(label).name;
@@ -117,6 +128,9 @@ function explain(pane, label, found) {
   if (!found) { pane.title.textContent = `${several}${label}: not a label of this model`; return; }
   pane.title.textContent = `${several}${label}${name ? ` ${name}` : ""}, ${percent(found.probability)}`
     + (found.predicted ? "" : " (below the threshold)");
+  if (found.hints)
+    pane.evidence.append(element("h3", {}, "Coding rules"), element("ul", { class: "hints" },
+      ...found.hints.map((hint) => element("li", {}, hintText(pane, hint)))));
   const unit = found.exact ? "adds (logits)" : "attention";
   const passages = found.passages.map((passage) => {
     const button = element("button", { type: "button", title: "show in the document" },
