@@ -151,6 +151,7 @@ function draw() {
 function row(code, place) {
   const kind = code.decision ? code.decision.kind : "";
   const marks = spansOf(code).length;
+  const hints = doc && Object.hasOwn(doc.hints, code.label) ? doc.hints[code.label] : [];
   const state = { accept: "accepted", reject: "rejected", add: "added" }[kind] || (code.predicted ? "suggested" : "perhaps");
   const odds = code.probability === null ? "" : `, ${Math.round(100 * code.probability)} %`;
   const button = (text, shape, does, pressed) => {
@@ -161,11 +162,22 @@ function row(code, place) {
   const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || "");
   head.addEventListener("click", () => { current = place; draw(); });
   const tools = element("div", { class: "bar" },
-    element("span", { class: "state" }, `${state}${odds}${marks ? `, ${marks} marked` : ""}`),
+    element("span", { class: "state" }, `${state}${odds}${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${hints.length} ${hints.length === 1 ? "hint" : "hints"}` : ""}`),
     button("Accept", "Accept", accept, String(kind === "accept" || kind === "add")),
     button("Reject", "Reject", reject, String(kind === "reject")), button("Mark words for", "Mark", startMarking, null));
   const side = kind === "reject" ? "no" : kind ? "yes" : "";
-  return element("li", { class: side, "aria-current": String(place === current) }, head, tools);
+  const told = hints.length && place === current ? [element("ul", { class: "hints" }, ...hints.map((one) => element("li", {}, one.text)))] : [];
+  return element("li", { class: side, "aria-current": String(place === current) }, head, ...told, tools);
+}
+
+// What the rules for codes say, as far as it is decided: a help, so nobody is told where it cannot be had.
+async function hint() {
+  const asked = doc;
+  if (waiting || !asked) return;
+  const answer = await ask(`hints?document=${asked.id}`).catch(() => null);
+  if (!answer || !answer.ok || waiting || doc !== asked) return;
+  doc.hints = await answer.json();
+  draw();
 }
 
 // Decisions.
@@ -176,7 +188,7 @@ function decide(kind, spans, told) {
   armed = false;
   code.decision = { kind, spans };
   doc.last = key();
-  change("decide", { key: doc.last, document: doc.id, label: code.label, kind, spans });
+  change("decide", { key: doc.last, document: doc.id, label: code.label, kind, spans }, hint);
   say(`${code.label} ${told}`);
   return true;
 }

@@ -13,7 +13,6 @@ import hmac
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from importlib.resources import files
 from typing import Annotated, Literal
 
@@ -23,10 +22,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from plant_plugin.model.predictor import Predictor
+from plant_plugin.model.scored_label import Hint
 from plant_plugin.serving.desk.codes import Codes
 from plant_plugin.serving.desk.figures import Figures, figures_apart
 from plant_plugin.serving.desk.people import LEAD, LONGEST, SignIn
-from plant_plugin.serving.desk.store import Decision, Desk, Opened, Suggestions
+from plant_plugin.serving.desk.shown import hints_of, shown
+from plant_plugin.serving.desk.store import Decision, Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, model_hash, suggest
 from plant_plugin.serving.desk.tries import Tries
 from plant_plugin.serving.desk.turns import Refused
@@ -104,15 +105,7 @@ class Sitting:
         if opened.suggested is None:
             await self.read([(opened.id, opened.text)])
             opened = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
-        return {"document": self._named(opened), "left": left}
-
-    def _named(self, opened: Opened) -> dict[str, object]:
-        name = self.codes.name
-        return {
-            **asdict(opened),
-            "suggested": [{**each, "name": name(each["label"])} for each in opened.suggested or ()],
-            "decisions": [{**asdict(each), "name": name(each.label)} for each in opened.decisions.values()],
-        }
+        return {"document": await run_in_threadpool(shown, opened, self.predictor), "left": left}
 
 
 def add_desk(app: FastAPI, desk: Desk, predictor: Predictor) -> Sitting:
@@ -268,6 +261,12 @@ def search(q: Annotated[str, Field(max_length=LABEL_LENGTH)], who: Reads, at: At
 def decide(question: DecideQuestion, who: Changes, at: At) -> None:
     """Write down a decision; once, however often it is sent."""
     at.desk.decide(who.coder, question.key, question.document, Decision(question.label, question.kind, question.spans))
+
+
+@router.get("/hints")
+def hints(document: Place, who: Reads, at: At) -> dict[str, list[Hint]]:
+    """Return what the rules for codes say, as far as it is decided."""
+    return hints_of(at.desk.opened(who.coder, document, at.model), at.predictor)
 
 
 @router.post("/finish")

@@ -13,9 +13,11 @@ from desk_robot import Robot, Said, Server, chromium
 from running_server import Running
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
+from plant_plugin.model.coding_rules import CodingRules
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.access import Limits, server_names
 from plant_plugin.serving.app import create_app
+from plant_plugin.serving.desk import shown
 from plant_plugin.serving.desk.store import Desk
 
 pytestmark = pytest.mark.browser
@@ -211,4 +213,22 @@ def test_markup_in_a_document_stays_text(browser: Any, desk: Desk, url: str) -> 
     assert robot.page.title() == "Desk"
     last = robot.page.evaluate("[words[words.length - 1].start, words[words.length - 1].end]")
     assert evil[slice(*last)] == "mark"  # places are characters as Python counts them, also behind an emoji
+    assert robot.errors == []
+
+
+def test_hints_stand_under_the_chosen_code(browser: Any, desk: Desk, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown, "rules_for", lambda labels: CodingRules())
+    robot = Robot(browser, url, desk.people.add("ana"), 1280)
+    robot.look()
+    for label in ("E11.9", "E10.9"):
+        robot.page.keyboard.press("/")
+        robot.page.fill("#asked", label)
+        robot.page.keyboard.press("Enter")
+        robot.page.wait_for_function("label => codes.some((one) => one.label === label)", arg=label)
+    robot.page.wait_for_selector("#codes .hints li")
+    assert "not beside E11.9, unless the two are unrelated" in robot.page.inner_text(
+        "#codes [aria-current=true] .hints"
+    )
+    states = robot.page.locator("#codes .state").all_inner_texts()
+    assert sorted(state for state in states if "hint" in state) == ["added, 1 hint", "added, 2 hints"]
     assert robot.errors == []

@@ -16,9 +16,10 @@ pytest.importorskip("fastapi", reason="needs the extra: pip install 'plant-plugi
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
 from fastapi.testclient import TestClient
 
+from plant_plugin.model.coding_rules import CodingRules
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.app import create_app
-from plant_plugin.serving.desk import people, store, web
+from plant_plugin.serving.desk import people, shown, store, web
 from plant_plugin.serving.desk.figures import figures
 from plant_plugin.serving.desk.store import Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, LEAST, MOST, model_hash, suggest
@@ -34,7 +35,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/desk/undo": {"key": "intruder-3", "document": 1},
     "/desk/sign-out": {},
 }
-READS = ("/desk/me", "/desk/codes?q=L3", "/desk/figures")
+READS = ("/desk/me", "/desk/codes?q=L3", "/desk/figures", "/desk/hints?document=1")
 
 
 def browser(app: Any, **options: Any) -> TestClient:
@@ -221,6 +222,23 @@ def test_what_cannot_be_answered_says_no_text(sitter: Sitter) -> None:
         assert "two words" not in str(answer)
     assert "span" in sitter.post("decide", 409, **{**good, "spans": [[0, 10**6]]})["detail"]
     assert "not lent" in sitter.post("decide", 409, **{**good, "document": document + 1})["detail"]
+
+
+def test_hints_follow_what_is_decided(sitter: Sitter, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hints() -> dict[str, list[str]]:
+        found = sitter.client.get("/desk/hints", params={"document": document}).json()
+        return {label: [hint["rule"] for hint in told] for label, told in found.items()}
+
+    document = sitter.post("next", order="sent")["document"]["id"]
+    assert hints() == {}  # the model's labels are no codes
+    monkeypatch.setattr(shown, "rules_for", lambda labels: CodingRules())
+    sitter.decide(document, "E11.9", "add")
+    sitter.decide(document, "E10.9", "add")
+    assert hints() == {"E11.9": ["excludes1", "use_additional_code"], "E10.9": ["excludes1"]}
+    assert set(sitter.post("next", order="sent")["document"]["hints"]) == {"E11.9", "E10.9"}
+    sitter.decide(document, "E11.9", "reject")
+    assert hints() == {}
+    assert sitter.client.get("/desk/hints", params={"document": document + 1}).status_code == 409
 
 
 def every_route() -> set[str]:
