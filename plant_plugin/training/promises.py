@@ -9,6 +9,7 @@ from plant_plugin.evaluation.promises import PROMISE, Lists, is_promise, named
 from plant_plugin.report.promises import note_promises
 from plant_plugin.report.result import Result, report
 from plant_plugin.training.devices import is_first
+from plant_plugin.training.known_labels import known_labels
 from plant_plugin.training.scoring import Scoring
 
 SAID = named(PROMISE, 0.9)
@@ -20,7 +21,7 @@ def promised(scoring: Scoring) -> dict[str, float]:
     if batches is None or not is_first():
         return {}
     with run.phase("thresholds"):
-        lists = _lists(scoring)
+        lists = Lists(known_labels(scoring))
         for _ in lists.reading(batches()):
             pass
         chosen, outcomes = lists.thresholds()
@@ -32,7 +33,7 @@ def promised(scoring: Scoring) -> dict[str, float]:
 
 def tested(scoring: Scoring, thresholds: Mapping[str, float]) -> Result:
     """Report a model at its other thresholds, and note what its promises do to the same documents."""
-    scored, lists, run = scoring.scored(), _lists(scoring), scoring.run
+    scored, lists, run = scoring.scored(), Lists(known_labels(scoring)), scoring.run
     promises = {name: value for name, value in thresholds.items() if is_promise(name)}
     batches = scored.test
     if batches is not None and promises:
@@ -43,8 +44,3 @@ def tested(scoring: Scoring, thresholds: Mapping[str, float]) -> Result:
     if lists.documents and scoring.settings.test_filter_file is None:
         note_promises(run.folder, "test", lists.outcomes(promises))
     return result
-
-
-def _lists(scoring: Scoring) -> Lists:
-    counts = scoring.documents.train_counts
-    return Lists(None if counts is None else counts != 0)
