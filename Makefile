@@ -27,8 +27,10 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summaries, then the codes of a note
 	$(BIN)/libmultilabel --config linear_demo.yml
 	$(BIN)/libmultilabel --config plant_demo.yml
-	@echo 'The codes of examples/note.txt; the words that speak for them: plant explain in the place of plant predict.'
-	$(BIN)/plant predict $$(ls -td runs/demo_plant_demo_* | head -n 1) examples/note.txt --input text --names icd10 --output csv
+	@run=$$(ls -td runs/demo_plant_demo_* | head -n 1) && \
+	$(BIN)/plant predict $$run examples/note.txt --input text --names icd10 --output csv && \
+	echo "The model is in $$run. The words that speak for each code of the note:" && \
+	echo "  $(BIN)/plant explain $$run examples/note.txt --names icd10"
 
 test: $(STAMP) ## the unit tests (under 3 minutes on 2 cores)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

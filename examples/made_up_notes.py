@@ -28,6 +28,7 @@ import yaml
 SPLITS = ("train", "valid", "test")
 RANK_SHIFT = 5  # Zipf-Mandelbrot: keeps the first few codes from being in every note
 SAME_GROUP = 0.5  # chance that the next code comes from the group of one already drawn
+LISTED = 0.5  # chance that a note also lists conditions in one sentence
 DRAWS = 100  # after which a note keeps the codes that it has: few labels may all stand apart
 STEEP, FLAT = 2.0, 1.2  # Zipf's exponents: of the common codes (the rarest in a dozen notes), of large label sets
 EMPTY_WORDS = re.compile(r"\b(?:other|unspecified|specified|not elsewhere classified|nos|nec)\b|[,;:()\[\]]")
@@ -192,9 +193,12 @@ def _note(chosen: list[int], pool: _Pool, source: random.Random) -> str:
             _add(parts, PHRASES["present"][condition.kind], _said(condition, source), source)
         if source.random() < 0.5:
             _add(parts, PHRASES["hints"], source.choice(PHRASES["groups"][condition.group]["hints"]), source)
-    for absent in pool.others(chosen, source):
-        if absent.kind in PHRASES["absent"] and not any(absent.stands_apart(one) for one in conditions):
-            _add(parts, PHRASES["absent"][absent.kind], _said(absent, source), source)
+    for absent in _absent(chosen, pool, source):
+        _add(parts, PHRASES["absent"][absent.kind], _said(absent, source), source)
+    chronic = [one for one in conditions if one.kind == "chronic"]
+    for name, last, listed in (("present", "and", chronic), ("absent", "or", _absent(chosen, pool, source))):
+        if len(listed) > 1 and source.random() < LISTED:
+            _add(parts, PHRASES["lists"][name], _in_one(listed, last, source), source)
     sex = next((one.sex for one in conditions if one.sex), source.choice(("man", "woman")))
     opening = f"CHIEF COMPLAINT: {source.choice(PHRASES['symptoms'])}. {source.randint(55, 91)} year old {sex}."
     wanted = source.randint(170, 270)
@@ -212,11 +216,24 @@ def _note(chosen: list[int], pool: _Pool, source: random.Random) -> str:
     return " ".join(" ".join(note).split())
 
 
+def _absent(chosen: list[int], pool: _Pool, source: random.Random) -> list[_Condition]:
+    """A few conditions that the patient does not have, of the kinds that are denied or ruled out."""
+    others = [one for one in pool.others(chosen, source) if one.kind in PHRASES["absent"]]
+    return [one for one in others if not any(one.stands_apart(pool.conditions[place]) for place in chosen)]
+
+
 def _add(parts: dict[str, list[str]], templates: dict[str, list[str]], words: str, source: random.Random) -> None:
     """Add a sentence to one of the parts of a note that have sentences of this kind."""
     heading = source.choice(sorted(templates))
     sentence = source.choice(templates[heading]).format(words)
     parts[heading].append(sentence[0].upper() + sentence[1:])
+
+
+def _in_one(conditions: list[_Condition], last: str, source: random.Random) -> str:
+    """Several conditions in one list, as ``COPD, HTN, or T2DM``; some authors write commas only."""
+    said = [_said(one, source) for one in conditions]
+    word = f"{last} " if source.random() < 0.5 else ""
+    return f"{', '.join(said[:-1])}, {word}{said[-1]}"
 
 
 def _said(condition: _Condition, source: random.Random) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,17 @@ def test_a_wrong_size_writes_nothing(
         demo.main(["--documents", "28", "--out", str(tmp_path / "out"), flag, value])
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_listed_as_denied_is_none_of_the_codes(demo: Any) -> None:
+    code_of = {said.lower(): code for code, known in demo.COMMON.items() for said in known["said"]}
+    listed = {"Denies": [True], "PMH:": [True]}
+    for line in demo.write_notes(demo.Size(train=300))["train"]:
+        codes, _, note = line.partition("\t")
+        for start, text in re.findall(r"(?<=[.:] )(Denies|PMH:) ([^.]*, [^.]*)[.]", note):
+            said = re.sub(r", (?:or|and) ", ", ", text).lower().split(", ")
+            listed[start] += [(code_of[one] in codes.split()) == (start == "PMH:") for one in said if one in code_of]
+    assert all(len(right) > 100 and all(right) for right in listed.values())
 
 
 def test_draws_follow_the_weights(demo: Any) -> None:

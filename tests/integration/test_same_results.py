@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from plant_plugin import Predictor
 from plant_plugin.config import load_config
 from plant_plugin.training.run import run
 
@@ -22,6 +23,16 @@ pytestmark = pytest.mark.integration
 KEPT = Path(__file__).with_name("same_results.json")
 NEAR = 0.03  # of a metric in [0, 1], between processors
 SHORT = {"stage1.epochs": 1, "stage2.epochs": 1}
+DENIED = "Denies COPD, HTN, or T2DM."
+OF_NOTE = {
+    "Z79.01",
+    "I10",
+    "I48.91",
+    "Z87.891",
+    "J18.9",
+    "N17.9",
+    "E11.9",
+}  # examples/note.txt, as docs/quick_start.md shows it
 RUNS = {"plant_demo": {}, "plant_codiesp_en": SHORT, "plant_bc5cdr": SHORT, "plant_eurlex6k": SHORT}
 
 
@@ -41,6 +52,12 @@ def test_metrics_are_what_they_were(
         assert result["metrics"] in [kept["metrics"] for kept in results]
     else:
         assert result["metrics"] == pytest.approx(results[0]["metrics"], rel=0, abs=NEAR, nan_ok=True)
+    if name == "plant_demo":
+        [folder] = (tmp_path / "runs").iterdir()
+        note = Path(__file__).parents[2] / "examples" / "note.txt"
+        denied, found = Predictor.load(folder, device="cpu").predict([DENIED, note.read_text(encoding="utf-8")])
+        assert not denied.labels
+        assert {label.label for label in found.labels} == OF_NOTE
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ at("sign-in").addEventListener("submit", async (event) => {
   const answer = await ask("sign-in", { token: at("token").value.trim() }).catch(() => null);
   at("token").value = "";
   if (answer && answer.ok) welcome(await answer.json());
-  else say(!answer ? "The server does not answer." : answer.status === 429 ? (await answer.json()).detail : "This token is nobody’s.", true);
+  else say(!answer ? "The server does not answer." : answer.status === 429 ? (await answer.json()).detail : "No coder has this token.", true);
 });
 
 // A document.

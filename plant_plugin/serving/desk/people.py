@@ -92,7 +92,7 @@ class People:
             return [Coder(*row) for row in connection.execute(EVERYBODY)]
 
     def sign_in(self, token: str) -> SignIn | None:
-        """Begin a sign-in; None where the token is nobody's."""
+        """Begin a sign-in; None where no coder has the token."""
         now, secret = time.time(), secrets.token_urlsafe(32)
         wanted = EVERYBODY.where(coders.c.token == _hash(token))
         with self._read.begin() as connection:  # whoever has no token takes no lock
