@@ -9,34 +9,19 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from plant_plugin.commands.desk_export import DESK, export_desk, open_desk
 from plant_plugin.commands.new_documents import reads_documents, with_labels
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, count_line, json_option
+from plant_plugin.commands.shared import COUNT, FILE, json_option
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.errors import ConfigError, needs_extra
 
 if TYPE_CHECKING:
     from plant_plugin.data.tables import Table
     from plant_plugin.serving.desk.figures import Figures
-    from plant_plugin.serving.desk.store import Desk
 
-DESK = click.argument("desk_file", metavar="DESK.sqlite", type=FILE)
 READING = {"form": "--input", "skip_bad": "--skip-bad"}
 SHOWN_CODES = 30
 SQLITE = b"SQLite format 3\0"  # how such a file begins
-
-
-def open_desk(path: Path, *, make: bool = False) -> Desk:
-    """Open the file of a desk, closed when the command ends; see :class:`plant_plugin.serving.desk.store.Desk`.
-
-    Comes before any other import of ``serving.desk``: it says which extra is not installed.
-    """
-    with needs_extra("serve", "a desk needs SQLAlchemy"):
-        from plant_plugin.serving.desk.store import Desk
-
-    opened = Desk(path, make=make)
-    if context := click.get_current_context(silent=True):
-        context.call_on_close(opened.close)
-    return opened
 
 
 def is_desk(path: Path) -> bool:
@@ -51,6 +36,9 @@ def is_desk(path: Path) -> bool:
 @click.group()
 def desk() -> None:
     """Coders who decide on codes and mark words in the browser: `plant serve RUN_FOLDER --desk DESK.sqlite`."""
+
+
+desk.add_command(export_desk)
 
 
 @desk.command("add-coder")
@@ -97,21 +85,6 @@ def add_documents(desk_file: Path, documents: Table, date: datetime | None, want
         ids = add_coded(at, Path(documents.source), at.people.named(coded_by), day, wanted, with_labels(documents))
     added = sum(map(bool, ids))
     click.echo(f"{added:,} documents added, {len(ids) - added:,} were there")
-
-
-@desk.command("export")
-@DESK
-@click.option("--out", required=True, type=FOLDER, help="The folder to write into.")
-@click.option("--form", type=click.Choice(("libmultilabel", "labelstudio", "brat")), default="libmultilabel",
-              show_default=True, help="train.txt and train_evidence.tsv, or files of another tool.")  # fmt: skip
-def export_desk(desk_file: Path, out: Path, form: str) -> None:
-    """Write the documents that coders have finished, with their codes and the words that prove them."""
-    at = open_desk(desk_file)
-    from plant_plugin.serving.desk.export import export
-
-    for name, number in export(at, out, form).items():
-        click.echo(count_line(name, number))
-    click.echo(f"written: {out}", err=True)
 
 
 @desk.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from plant_plugin.commands.desk import open_desk
+from plant_plugin.commands.desk_export import open_desk
 from plant_plugin.commands.reading import Flags, reads_files, training_texts
 from plant_plugin.commands.serve_options import exports_onnx, logs_access
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from plant_plugin.commands.desk import is_desk, open_desk
+from plant_plugin.commands.desk import is_desk
+from plant_plugin.commands.desk_export import open_desk
 from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
 from plant_plugin.commands.printing import raw_csv_option
 from plant_plugin.commands.shared import FILE, FOLDER, count_line

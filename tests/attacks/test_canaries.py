@@ -24,7 +24,7 @@ from marked_task import write_marked_splits
 
 import plant_plugin
 from plant_plugin.cli import libmultilabel, plant
-from plant_plugin.commands.desk import open_desk
+from plant_plugin.commands.desk_export import open_desk
 
 ID, WORD = "id7726153", "zyxcanary"  # of one document of each file; the word is also marked as evidence
 NEW_ID, NEW_WORD = "id8835264", "qwvcanary"  # of a new document

@@ -75,6 +75,7 @@ class Decision:
     label: str
     kind: str  # accept, reject or add
     spans: Spans
+    at: float = field(default=0.0, compare=False)  # seconds since 1970; of one that is written down
 
 
 @dataclass(frozen=True)
@@ -95,12 +96,12 @@ class Desk:
     def __init__(self, path: Path, *, make: bool = False) -> None:
         """Errors: see :func:`.opening.open_file`."""
         self.path, engine = path, open_file(path, make=make)
-        self._read, self._write = engine, engine.execution_options(**{WRITES: True})
+        self.reads, self._write = engine, engine.execution_options(**{WRITES: True})
         self.people = People(engine)
 
     def close(self) -> None:
         """Let go of the file."""
-        self._read.dispose()
+        self.reads.dispose()
 
     def add_documents(self, sent: Iterable[tuple[str, str]], date: str | None = None, wanted: int = 1) -> list[int]:
         """Put documents into the queue; names and texts that are there already stay once.
@@ -123,7 +124,7 @@ class Desk:
         """Return ids and texts of documents that a model has not read, the first ones ``after`` an id."""
         has = select(suggestions.c.document).where(suggestions.c.model == model)
         wanted = select(documents.c.id, documents.c.text).where(documents.c.id.not_in(has), documents.c.id > after)
-        with self._read.begin() as connection:
+        with self.reads.begin() as connection:
             rows = connection.execute(wanted.order_by(documents.c.id).limit(most))
             return [(row.id, row.text) for row in rows]
 
@@ -169,13 +170,13 @@ class Desk:
             .having(enough)
             .subquery()
         )
-        with self._read.begin() as connection:
+        with self.reads.begin() as connection:
             finished = connection.scalar(select(func.count()).select_from(over)) or 0
             return (connection.scalar(select(func.count()).select_from(documents)) or 0) - finished
 
     def opened(self, coder: Coder, document: int, model: str) -> Opened:
         """Return a document that is lent to the coder; Refused where it is not."""
-        with self._read.begin() as connection:
+        with self.reads.begin() as connection:
             check_turn(connection, coder, document, time.time())
             row = connection.execute(select(documents).where(documents.c.id == document)).one()
             mine = (suggestions.c.document == document) & (suggestions.c.model == model)
@@ -295,7 +296,7 @@ class Desk:
         """Yield each document that somebody has finished: id, text, and for each who did: coder, model, decisions."""
         done = select(work).where(work.c.finished == 1).order_by(work.c.document, work.c.coder)
         texts = select(documents.c.id, documents.c.text).order_by(documents.c.id)
-        with self._read.begin() as connection:
+        with self.reads.begin() as connection:
             decisions: dict[tuple[int, int], dict[str, Decision]] = {}
             for row in connection.execute(_standing()):
                 decisions.setdefault((row.document, row.coder), {})[row.label] = _decision(row)
@@ -309,14 +310,14 @@ class Desk:
 
     def suggested(self) -> dict[tuple[int, str], list[Suggested]]:
         """Return document and model → what it suggested."""
-        with self._read.begin() as connection:
+        with self.reads.begin() as connection:
             return {
                 (row.document, row.model): _suggested(row.labels) for row in connection.execute(select(suggestions))
             }
 
     def size(self) -> int:
         """Count the documents."""
-        with self._read.begin() as connection:
+        with self.reads.begin() as connection:
             return connection.scalar(select(func.count()).select_from(documents)) or 0
 
     def times(self) -> list[tuple[int, int, float, str]]:
@@ -324,7 +325,7 @@ class Desk:
         wanted = _standing(kinds=(OPEN, DONE)).with_only_columns(
             changes.c.coder, changes.c.document, changes.c.at, changes.c.kind
         )
-        with self._read.begin() as connection:
+        with self.reads.begin() as connection:
             return [(row.coder, row.document, row.at, row.kind) for row in connection.execute(wanted)]
 
 
@@ -356,7 +357,7 @@ def _standing(
 
 
 def _decision(row: Row[tuple[object, ...]]) -> Decision:
-    return Decision(row.label, row.kind, _parsed(PLACES, row.spans))
+    return Decision(row.label, row.kind, _parsed(PLACES, row.spans), row.at)
 
 
 def _suggested(content: str) -> list[Suggested]:
