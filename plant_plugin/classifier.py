@@ -105,7 +105,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         from plant_plugin.model.predictor import Predictor
         from plant_plugin.report.run_folder import own_folder
         from plant_plugin.training.resume import resume_newest
-        from plant_plugin.training.run import run_in_folder
+        from plant_plugin.training.run import chosen_by_data, run_in_folder
 
         width = len(str(max(labels.shape[1] - 1, 0)))  # so that the alphabet, the order of label sets, is the columns'
         names = [f"{column:0{width}}" for column in range(labels.shape[1])]
@@ -114,12 +114,8 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
                 line_labels = " ".join(names[column] for column in labels.indices[start:end])
                 stream.write(f"{line_labels}\t{text}\n")
         (folder / "labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        config_read = load_config(self.config, self._overrides(folder, len(names)))
-        if config_read.choose:
-            from plant_plugin.training.choose.settle import settle  # imports the linear model and the trials
-
-            config_read = settle(config_read)
-        with own_folder(resume_newest(config_read)) as config:
+        settings = chosen_by_data(load_config(self.config, self._overrides(folder, len(names))))
+        with own_folder(resume_newest(settings)) as config:
             run_in_folder(config)
         trained = Path(config.checkpoint_dir)
         self.predictor_: Predictor = Predictor.load(trained, device=self.device, trust_code=True)  # as `options` say

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import lightning as L
 
-from plant_plugin.config import Config, registry
+from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.rules import is_ours
 from plant_plugin.config.values import Keys
 from plant_plugin.data.names_beside import names_for_model, names_source
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
-from plant_plugin.files import sha256, write_text
+from plant_plugin.files import remove, sha256, write_text
 from plant_plugin.model.folder import read_content, read_labels
 from plant_plugin.networks.hub import quiet
 from plant_plugin.relevance.planted_scores import read_weights
@@ -64,13 +64,7 @@ def run(config: Config, *, tests: bool = True) -> Result:
 
 
 def _run(config: Config, tests: bool) -> Result:
-    if config.choose:
-        if os.environ.get("WORLD_SIZE", "1") != "1":
-            fix = f"train with one process first, even for `minutes: 1`, and name the {SETTLED} of its run"
-            raise ConfigError("each process would decide by its own clock", where="choose", fix=fix)
-        from plant_plugin.training.choose.settle import settle  # imports the linear model and the trials
-
-        config = settle(config)
+    config = chosen_by_data(config)
     with own_folder(resume.resume_newest(config)) as config:
         if config.settled and os.environ.get("RANK", "0") == "0":
             write_text(config.checkpoint_dir / SETTLED, config.settled)
@@ -80,6 +74,32 @@ def _run(config: Config, tests: bool) -> Result:
             commands = f"\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
             print(f"the model is in {folder}{commands if is_ours(config) else ''}", file=sys.stderr)
         return result
+
+
+def chosen_by_data(config: Config) -> Config:
+    """Return the configuration with what ``choose: true`` leaves to the documents; another one as it is.
+
+    Raises:
+        ConfigError: Several processes, or what the user gives does not go with what is chosen.
+        DataError: The files cannot be used.
+    """
+    if not config.choose:
+        return config
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        fix = f"train with one process first, even for `minutes: 1`, and name the {SETTLED} of its run"
+        raise ConfigError("each process would decide by its own clock", where="choose", fix=fix)
+    from plant_plugin.training.choose.settle import settle  # imports the linear model and the trials
+
+    return settle(config)
+
+
+def named_run(configuration: Path, seed: int, folder: Path) -> Config:
+    """Return a silent run of a seed, in a folder of this name; what was stopped there is resumed, or begins anew."""
+    config = load_config(configuration, {"seed": seed, "silent": True, "result_dir": str(folder.parent)})
+    if is_ours(config) and (folder / RUN_FILE).is_file():
+        return config.resumed(folder)
+    remove(folder)  # LibMultiLabel resumes none
+    return replace(config, run_name=folder.name, checkpoint_dir=folder)
 
 
 def run_in_folder(config: Config, *, tests: bool = True) -> Result:
