@@ -60,5 +60,5 @@ def test_what_the_page_gets() -> None:
     content = shown(opened(suggested("E11.9"), E10_9=("add", [])), coder("E11.9 E10.9"))
     assert content["text"] == TEXT
     assert content["suggested"] == [{**suggested("E11.9"), "name": "diabetes"}]
-    assert content["decisions"] == [{"label": "E10.9", "kind": "add", "spans": [], "name": None}]
+    assert content["decisions"] == [{"label": "E10.9", "kind": "add", "spans": [], "at": 0.0, "name": None}]
     assert set(cast(dict[str, object], content["hints"])) == {"E11.9", "E10.9"}
