@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,8 @@ def test_mimic4_is_prepared_and_counted(tmp_path: Path) -> None:
         assert stream.readline().strip().split(",") == DISCHARGE
     page = (tmp_path / "page.md").read_text()
     assert f"| discharge summaries | 331,793 | {round(331_793 * SHARE):,} |" in page
-    assert f"| documents | 122,279 | {round(122_279 * SHARE):,} |" in page
+    [documents] = re.findall(r"\| documents \| 122,279 \| ([\d,]+) \|", page)
+    # of the few admissions of a tiny share one or two may have rare codes alone, which are left out
+    assert 0.98 * 122_279 * SHARE <= int(documents) <= round(122_279 * SHARE)
     assert page.endswith(other)
     assert "of old" not in page
