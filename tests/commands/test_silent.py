@@ -71,7 +71,7 @@ def test_every_command_that_takes_it_is_tried() -> None:
     context = click.Context(plant)
     commands = {name: plant.get_command(context, name) for name in plant.list_commands(context)}
     takes = {name for name, command in commands.items() if command is not None and _takes(command)}
-    assert takes == {"pretrain-lm", "relevance", "search", "train", "validate"}
+    assert takes == {"bench", "pretrain-lm", "relevance", "search", "train", "validate"}
     assert _takes(libmultilabel)
 
 
@@ -89,6 +89,7 @@ def test_nothing_is_printed(here: Path) -> None:
         ("libmultilabel", "--config", made, "--resume", "auto", "--strategy", "planted_scores"),
         ("libmultilabel", "--config", linear),
         ("plant", "train", "train.txt", *sizes, "--stage1.epochs", "1", "--cpu", "--result_dir", "chosen"),
+        ("plant", "bench", "train.txt", "--systems", "scores", "--seeds", "1", "--cpu", "--min_vocab_freq", "1"),
         ("plant", "relevance", made, "--label", "L3"),
         ("plant", "validate", made),
     ]
