@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
-from plant_plugin.data.documents import FILES, SPLIT_SEED, file_of, read_documents
+from plant_plugin.data.documents import COLUMN_KEYS, FILES, SPLIT_SEED, file_of, read_documents
 from plant_plugin.data.evidence import evidence_beside, read_evidence, write_evidence
 from plant_plugin.data.names_beside import names_in
 from plant_plugin.data.repetitions import drawn_apart
@@ -37,29 +37,39 @@ def held_out(settings: Settings, folder: Path) -> Keys:
     if evidence := packed(evidence_beside(source)):
         documents.evidence = read_evidence(evidence, documents)
     rows = {"train": [*range(len(documents))]}
-    for name in (name for name in ("test", "val") if given[FILES[name]] is None):
+    for name in ("test", "val"):
+        if given[FILES[name]]:
+            continue
         staying = rows["train"]
         try:
-            stay, drawn = drawn_apart(Documents([documents.texts[row] for row in staying]), SHARE, SPLIT_SEED)
-        except ValueError as error:
-            fix = "give more documents, or files of your own with --val_file and --test_file"
-            raise DataError(f"{len(staying)} documents are too few to draw from", where=str(source), fix=fix) from error
-        rows["train"], rows[name] = (sorted(staying[place] for place in places) for places in (stay, drawn))
+            parts = drawn_apart(Documents([documents.texts[row] for row in staying]), SHARE, SPLIT_SEED)
+        except ValueError:
+            raise DataError(
+                f"{len(staying)} documents are too few to draw from",
+                where=str(source),
+                fix="give more documents, or files of your own with --val_file and --test_file",
+            ) from None
+        rows["train"], rows[name] = (sorted(staying[place] for place in places) for places in parts)
     folder.mkdir(parents=True, exist_ok=True)
     if names := names_in(source.parent):
         shutil.copyfile(names, folder / names.name)
     for name, chosen in rows.items():
-        given[FILES[name]] = str(_written(documents, chosen, folder / f"{name}.jsonl"))
+        given[FILES[name]] = str(_written(documents, chosen, folder / f"{name}.jsonl", settings))
     return given
 
 
-def _written(documents: Documents, rows: Iterable[int], path: Path) -> Path:
-    """Write documents, without ids, as JSON lines, and their evidence beside them."""
-    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+def _written(documents: Documents, rows: Iterable[int], path: Path, settings: Settings) -> Path:
+    """Write documents, without ids, as JSON lines, and their evidence beside them.
+
+    The names are those by which files that were given are read, and ASCII is the same in the encodings of these.
+    """
+    text, labels = (getattr(settings, key) for key in COLUMN_KEYS[:2])
+    with atomic_write(path) as temporary, temporary.open("w") as stream:
         for row in rows:
-            line = {"text": documents.texts[row], "labels": documents.labels[row]}
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+            stream.write(json.dumps({text: documents.texts[row], labels: documents.labels[row]}) + "\n")
     if evidence := documents.evidence:
-        marks = ({label: [[span] for span in spans] for label, spans in evidence[row].items()} for row in rows)
-        write_evidence(evidence_beside(path), marks)
+        write_evidence(
+            evidence_beside(path),
+            ({label: [[span] for span in spans] for label, spans in evidence[row].items()} for row in rows),
+        )
     return path

@@ -63,3 +63,16 @@ def test_too_few_documents(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("A\tonly one\n")
     with pytest.raises(DataError, match="too few"):
         held_out(Settings(training_file=str(tmp_path / "one.txt")), tmp_path / "data")
+
+
+def test_drawn_files_are_read_as_the_file_that_they_are_of(tmp_path: Path) -> None:
+    table = write_table(tmp_path)
+    content = table.read_text().replace("id,text,labels", "id,abstract,subjects").replace("word", "wörd")
+    table.write_bytes(content.encode("latin-1"))
+    (tmp_path / "notes_evidence.tsv").unlink()
+    how = {"text_column": "abstract", "labels_column": "subjects", "encoding": "latin-1"}
+    keys = held_out(Settings(training_file=str(table), **how), tmp_path / "data")
+    for file in keys.values():
+        documents = read_any(file, **how)
+        assert all("wörd" in text for text in documents.texts)
+        assert all("heart_failure" in labels for labels in documents.labels)
