@@ -211,6 +211,9 @@ COMMANDS: dict[str, Arguments] = {
     "export": adapted,
     "search": searched,
     "train": lambda s: ["train", str(s.task / "train.txt"), "--result_dir", str(s.folder / "chosen")],
+    "bench": lambda s: ["bench", str(s.task / "train.txt"), "--systems", "linear,scores", "--seeds", "1", "--out",
+                        str(s.folder / "bench")],
+    "plot": lambda s: ["plot", str(s.run), "--out", str(s.folder / "curves.svg")],
     "host": lambda s: ["host", made(s, "main.py", "import libmultilabel.nn.networks as n; print(n.PLANT.__name__)")],
     "desk": seated,
     "openapi": lambda s: ["openapi", "--out", str(s.folder / "openapi.json")],
@@ -312,7 +315,7 @@ def own_cache(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
 
 SLOW = {
     "search", "train", "export", "plausibility", "faithfulness", "relevance", "embeddings",
-    "pretrain-lm", "compare", "prepare",
+    "pretrain-lm", "compare", "prepare", "bench",
 }  # fmt: skip
 TIERED = [pytest.param(name, marks=pytest.mark.attacks) if name in SLOW else name for name in COMMANDS]
 

@@ -44,7 +44,7 @@ def test_labels_alike_and_columns_of_stats() -> None:
     stats = CliRunner().invoke(plant, ["stats", str(CASES / "labels_alike" / "t.txt")])
     assert "'E11.9' and 'E11.9\\u200b' and 'E119'" in stats.output
     table = str(CASES / "stats_no_column_flag" / "t.csv")
-    assert "name the column: text_column" in CliRunner().invoke(plant, ["stats", table]).output
+    assert "--text_column names it; one of note, codes" in CliRunner().invoke(plant, ["stats", table]).output
     named = CliRunner().invoke(plant, ["stats", table, "--labels_column", "codes", "--text_column", "note"])
     assert named.exit_code == 0
 
