@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from plant_plugin.classifier import PlantClassifier as PlantClassifier
     from plant_plugin.config import Config
     from plant_plugin.model.predictor import Predictor as Predictor
+    from plant_plugin.report.compare_runs import compare as compare
     from plant_plugin.report.result import Result
+    from plant_plugin.training.in_memory import train as train
 
 __version__ = "0.1.0"
 
-__all__ = ["PlantClassifier", "Predictor", "__version__", "register"]
+__all__ = ["PlantClassifier", "Predictor", "__version__", "compare", "register", "train"]
 
 # What other packages say of themselves, to nobody who uses this one: torchmetrics 0.10.3 imports pkg_resources
 # (pyproject.toml keeps the setuptools that has it), Lightning compares tree specifications as torch once did.
@@ -28,7 +30,12 @@ for _message in ("pkg_resources is deprecated", r"`isinstance\(treespec, LeafSpe
     warnings.filterwarnings("ignore", message=_message)
 
 # fetched when asked for: they import torch and scikit-learn
-_LATE = {"PlantClassifier": "plant_plugin.classifier", "Predictor": "plant_plugin.model.predictor"}
+_LATE = {
+    "PlantClassifier": "plant_plugin.classifier",
+    "Predictor": "plant_plugin.model.predictor",
+    "compare": "plant_plugin.report.compare_runs",
+    "train": "plant_plugin.training.in_memory",
+}
 
 
 def __getattr__(name: str) -> object:

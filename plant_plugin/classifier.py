@@ -18,8 +18,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from plant_plugin.config import load_config
-
 if TYPE_CHECKING:
     from plant_plugin.model.explanation import Explanation
     from plant_plugin.model.predictor import Predictor
@@ -38,9 +36,10 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
     Args:
         config: A configuration, by file or packaged name (`plant list configurations`); its data files are not read.
-            None: the defaults, so that ``options`` has to name the network. With ``plant.yml`` the documents decide
-            what ``options`` leave open.
+            None: the defaults, so that ``options`` has to name the network. With ``plant.yml``, as with
+            ``plant train``, the documents decide what ``options`` leave open.
         options: Keys that beat the configuration's, dots reaching into blocks: ``{"stage2.epochs": 6}``.
+        labels: What the columns of ``y`` are called; explanations say it, and code systems know codes by it.
         val_size: Share, or number, of the documents kept for validation: early stopping and thresholds. 0: none.
         threshold: What ``predict`` takes as the limit, see :meth:`plant_plugin.Predictor.predict`.
         device: ``cpu``, or None: a GPU where there is one.
@@ -50,15 +49,16 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes:
         predictor_: What predicts.
-        classes_: Column numbers of the labels, (L,).
+        classes_: ``labels``, or their column numbers, (L,).
         run_folder_: The run's folder, or None where it is gone.
     """
 
     def __init__(
         self,
-        config: str | None = "plant_demo.yml",
+        config: str | None = "plant.yml",
         *,
         options: Mapping[str, object] | None = None,
+        labels: Sequence[str] | None = None,
         val_size: float = 0.1,
         threshold: float | str | None = None,
         device: str | None = None,
@@ -68,6 +68,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.config = config
         self.options = options
+        self.labels = labels
         self.val_size = val_size
         self.threshold = threshold
         self.device = device
@@ -101,27 +102,25 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
             self._fit(texts, labels, Path(folder))
         return self
 
-    def _fit(self, texts: list[str], labels: sparse.csr_array, folder: Path) -> None:
-        from plant_plugin.model.predictor import Predictor
-        from plant_plugin.report.run_folder import own_folder
-        from plant_plugin.training.resume import resume_newest
-        from plant_plugin.training.run import chosen_by_data, run_in_folder
+    def _fit(self, texts: list[str], indicator: sparse.csr_array, folder: Path) -> None:
+        from plant_plugin import train
 
-        width = len(str(max(labels.shape[1] - 1, 0)))  # so that the alphabet, the order of label sets, is the columns'
-        names = [f"{column:0{width}}" for column in range(labels.shape[1])]
-        with open(folder / "train.txt", "w", encoding="utf-8", newline="\n") as stream:
-            for start, end, text in zip(labels.indptr[:-1], labels.indptr[1:], texts, strict=True):
-                line_labels = " ".join(names[column] for column in labels.indices[start:end])
-                stream.write(f"{line_labels}\t{text}\n")
-        (folder / "labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        settings = chosen_by_data(load_config(self.config, self._overrides(folder, len(names))))
-        with own_folder(resume_newest(settings)) as config:
-            run_in_folder(config)
-        trained = Path(config.checkpoint_dir)
-        self.predictor_: Predictor = Predictor.load(trained, device=self.device, trust_code=True)  # as `options` say
+        number = indicator.shape[1]
+        width = len(str(number))  # so that the alphabet, the order of label sets, is the columns'
+        names = [f"{column:0{width}}" for column in range(number)]
+        if self.labels is not None:
+            names = ["_".join(label.split()) for label in self.labels]
+            if len({*names}) != number or len(names) != number:
+                raise ValueError(f"labels has to hold another name for each of the {number} columns of y")
+        rows = [[names[column] for column in row] for row in np.split(indicator.indices, indicator.indptr[1:-1])]
+        (folder / "labels.txt").write_text("\n".join(names), encoding="utf-8")
+        options = self._overrides(folder, number)
+        trained = train({"text": texts, "labels": rows}, config=self.config, options=options, device=self.device)
+        self.predictor_: Predictor = trained.predictor
         _ = self.predictor_.relevance  # read while its file is there: `explain` wants it
-        self.classes_ = np.arange(len(names))
-        self.run_folder_ = None if self.result_dir is None else trained
+        self._columns = [self.predictor_.labels.index(name) for name in names]
+        self.classes_ = np.arange(number) if self.labels is None else np.array(names)
+        self.run_folder_ = self.result_dir and trained.folder
 
     def _overrides(self, folder: Path, num_labels: int) -> dict[str, object]:
         metric = f"nDCG@{max(1, min(5, num_labels - 1))}"  # the best of all labels would be no choice
@@ -129,12 +128,8 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
             "monitor_metrics": [metric],
             "val_metric": metric,
             **(self.options or {}),
-            "training_file": str(folder / "train.txt"),
-            "val_file": None,
             "val_size": self.val_size,
-            "test_file": None,
             "label_file": str(folder / "labels.txt"),
-            "data_name": "given",
             "seed": int(check_random_state(self.random_state).randint(2**31 - 1)),
             "cpu": self.device == "cpu",
             "silent": not self.verbose,
@@ -150,7 +145,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return logits (N, L)."""
         check_is_fitted(self)
-        return self.predictor_.logits(_texts(X))
+        return self.predictor_.logits(_texts(X))[:, self._columns]
 
     def predict_proba(self, X: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return probabilities (N, L); labels are not exclusive, so that rows need not sum to 1."""
@@ -161,7 +156,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
     def explain(self, X: Sequence[str], *, top: int | None = None) -> list[Explanation]:
         """Explain the labels that ``predict`` finds, or the best ``top``, by what each word of N texts adds to them.
 
-        A label's name is its column, with zeros in front: ``int(evidence.scored.label)`` is its place in ``classes_``.
+        Without ``labels`` a label's name is its column, with zeros in front: ``int(evidence.scored.label)``.
         """
         check_is_fitted(self)
         threshold = None if top else self.threshold

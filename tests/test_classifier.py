@@ -88,6 +88,28 @@ def test_threshold_can_be_changed_after_fitting(fitted: PlantClassifier, data: A
     assert strict.predict(texts).sum() < fitted.predict(texts).sum()
 
 
+def test_labels_have_names_which_explanations_say(data: Any) -> None:
+    texts, labels = data["train"]
+    names = [f"code {LABELS - column}" for column in range(LABELS)]  # whose alphabet is another order
+    named = small(labels=names, options={**OPTIONS, "strategy": "planted_scores", "planted_scores.model": "ridge"}).fit(
+        texts, labels
+    )
+    assert named.classes_.tolist() == [name.replace(" ", "_") for name in names]
+    assert named.predict_proba(["sign11x"]).argmax() == 11
+    (explanation,) = named.explain(["sign2x"], top=1)
+    assert explanation.labels[0].scored.label == f"code_{LABELS - 2}"
+    for wrong in (names[1:], [names[0], *names[:-1]]):
+        with pytest.raises(ValueError, match="another name for each of the 12 columns"):
+            small(labels=wrong).fit(texts, labels)
+
+
+def test_it_begins_with_what_plant_train_chooses(data: Any, tmp_path: Path) -> None:
+    options = {"strategy": "planted_scores", "planted_scores.names": "none"}
+    fitted = PlantClassifier(options=options, device="cpu", random_state=1, result_dir=tmp_path).fit(*data["train"])
+    assert fitted.run_folder_ is not None
+    assert (fitted.run_folder_ / "settled.yml").read_text().startswith("# libmultilabel --config FILE")
+
+
 def test_the_example_in_the_docstring(data: Any) -> None:
     texts, labels = data["train"]
     extra = {"options": {**OPTIONS, "stage2.epochs": 1}, "texts": texts, "labels": labels}

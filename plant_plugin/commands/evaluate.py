@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -177,11 +178,10 @@ def compare(
     and how their protocol differs.
     """
     from plant_plugin.report.compare import FIELDS
-    from plant_plugin.report.compare import compare as compare_systems
+    from plant_plugin.report.compare_runs import compare as compare_runs
     from plant_plugin.report.formats import FORMATS, markdown, page
     from plant_plugin.report.pictures import svg_of_comparison
     from plant_plugin.report.published import published
-    from plant_plugin.report.read_systems import left_out, load_systems
 
     for out in outs:
         if out.suffix not in FORMATS:
@@ -191,17 +191,15 @@ def compare(
         path = Path(result if Path(result).exists() else result.rpartition("=")[2])
         keep((path, path / "result.json"), *outs)
     papers = published(benchmark) if benchmark else None
-    reasons = left_out(results, baseline)
-    for left, reason in reasons.items():
-        click.echo(f"Note: {left} is left out: {reason}.", err=True)
-    table = compare_systems(
-        load_systems([result for result in results if result not in reasons]),
+    table = compare_runs(
+        results,
         baseline,
         metrics=metrics or None,
         columns=FIELDS[columns] if columns else None,
         published=papers,
         pairs=pairs,
         resamples=resamples,
+        say=partial(click.echo, err=True),
     )
     if not outs:
         click.echo(markdown(table), nl=False)

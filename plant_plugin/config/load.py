@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 import yaml
 
 from plant_plugin.config import registry
+from plant_plugin.config.alternatives import replace_alternative
 from plant_plugin.config.methods import read_configuration
 from plant_plugin.config.options import AUTO, Block
 from plant_plugin.config.problems import Problems, read_section
@@ -129,13 +130,15 @@ def load_config(path_or_name: str | Path | None, overrides: Mapping[str, object]
 
 def read_given(path_or_name: str | Path | None, overrides: Mapping[str, object] | None = None) -> tuple[Keys, Problems]:
     """Read, unchecked, what a file and flags say, and where: the arguments of :func:`checked_config`."""
+    overrides = overrides or {}
     values, problems = ({}, Problems()) if path_or_name is None else read_configuration(path_or_name)
-    for key, value in (overrides or {}).items():
+    replace_alternative(values, overrides)
+    for key, value in overrides.items():
         problems.lines.pop(key, None)
         _override(values, key, value, problems)
     is_packaged = problems.path is not None and not problems.path.is_file()
-    if "training_file" in (overrides or {}) and is_packaged:
-        _without_missing_files(values, overrides or {})
+    if "training_file" in overrides and is_packaged:
+        _without_missing_files(values, overrides)
     return values, problems
 
 
@@ -171,9 +174,8 @@ def checked_config(content: Mapping[str, object], problems: Problems) -> Config:
     check(settings, problems)
     problems.raise_if_any()
     run_name = f"{settings.data_name}_{path.stem if path else settings.model_name}_{datetime.now():%Y%m%d%H%M%S}"
-    keys = {name: getattr(settings, name) for name in FIELDS}
     folder = Path(settings.result_dir) / run_name
-    config = Config(**keys, config_path=path, run_name=run_name, checkpoint_dir=folder, unchecked=values)
+    config = Config(**vars(settings), config_path=path, run_name=run_name, checkpoint_dir=folder, unchecked=values)
     return config if config.resume in (None, AUTO) else config.resumed(Path(config.resume))
 
 

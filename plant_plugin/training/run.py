@@ -59,13 +59,12 @@ def run(config: Config, *, tests: bool = True) -> Result:
     Returns:
         The content of ``result.json``, or an empty dictionary when there was nothing to test.
     """
-    with quiet(config.silent):
-        return _run(config, tests)
+    return train_in_folder(config, tests=tests)[1]
 
 
-def _run(config: Config, tests: bool) -> Result:
-    config = chosen_by_data(config)
-    with own_folder(resume.resume_newest(config)) as config:
+def train_in_folder(config: Config, *, tests: bool = True) -> tuple[Path, Result]:
+    """Do what :func:`run` does; returns the run's folder too."""
+    with quiet(config.silent), own_folder(resume.resume_newest(chosen_by_data(config))) as config:
         if config.settled and os.environ.get("RANK", "0") == "0":
             write_text(config.checkpoint_dir / SETTLED, config.settled)
         result = run_in_folder(config, tests=tests)
@@ -73,7 +72,7 @@ def _run(config: Config, tests: bool) -> Result:
             folder = shlex.quote(str(config.checkpoint_dir))
             commands = f"\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
             print(f"the model is in {folder}{commands if is_ours(config) else ''}", file=sys.stderr)
-        return result
+        return config.checkpoint_dir, result
 
 
 def chosen_by_data(config: Config) -> Config:
