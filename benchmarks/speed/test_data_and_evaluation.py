@@ -12,6 +12,7 @@ import torch
 from libmultilabel.nn.metrics import get_metrics
 from test_network import BATCH, DOCUMENTS, LABELS, LONGEST, ours, theirs
 
+from plant_plugin.data.words import BREAK, LETTER, without_spaces
 from plant_plugin.evaluation.metrics import Evaluator
 
 SCORED, CODES, OF_A_DOCUMENT = 512, 8_930, 15.8  # MIMIC-III's labels, a part of its test documents
@@ -52,3 +53,19 @@ def test_evaluation(measure: Callable[..., Any], way: str) -> None:
 
     step()
     measure(f"evaluation, batches of {BATCH}: {len(NAMES)} metrics, {SCORED} documents, L={CODES:,}", way, step)
+
+
+@pytest.mark.parametrize("way", ["one character after the other", "plant_plugin"])
+def test_scripts(measure: Callable[..., Any], way: str) -> None:
+    texts = ["The kidney's bigger cyst, 4 cm, was drained; creatinine fell to 1.1. " * 50] * 200
+
+    def step() -> None:
+        if way == "plant_plugin":
+            without_spaces(texts)
+            return
+        sample = "\n".join(texts)
+        sum(character.isalpha() for character in sample)
+        [len(LETTER.findall(part)) for part in BREAK.split(sample)]
+
+    step()
+    measure(f"whether texts have spaces between words: {len(texts)} texts of 550 words", way, step)

@@ -53,6 +53,7 @@ PLAIN = re.compile(rf"{LETTER.pattern}|(?:[^\W_{LETTERS}][\u0300-\u036f]*)+")  #
 TERM = re.compile(r"\b\w\w+\b")  # scikit-learn's, which leaves single characters out
 NO_NUMBER = re.compile(r"\w*[^\W\d]\w*")
 BREAK = re.compile("[\\s\u200b]+")  # the last says where a word ends, without a space
+LETTER_OR_BREAK = re.compile(f"{LETTER.pattern}|{BREAK.pattern}")
 
 
 def installed_splitter() -> str:
@@ -76,9 +77,8 @@ def splitter_of(texts: Sequence[str], wanted: str | None = None) -> str | None:
 def without_spaces(texts: Sequence[str]) -> bool:
     """Tell whether many letters are of scripts that put no spaces between words, and none are there."""
     sample = "\n".join(texts[:SAMPLE])
-    letters = sum(character.isalpha() for character in sample)
-    stretches = [len(there) for part in BREAK.split(sample) if (there := "".join(LETTER.findall(part)))]
-    return sum(stretches) > max(SHARE * letters, STRETCH * len(stretches))
+    stretches = [len(there) for there in BREAK.split("".join(LETTER_OR_BREAK.findall(sample))) if there]
+    return sum(stretches) > max(SHARE * sum(map(str.isalpha, sample)), STRETCH * len(stretches))
 
 
 def said_of(splitter: str | None) -> str:

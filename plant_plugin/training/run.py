@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from plant_plugin.training import quick_lightning  # noqa: F401 before Lightning
+
+# isort: split
 import lightning as L
 
 from plant_plugin.config import Config, load_config, registry

@@ -8,6 +8,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from plant_plugin.data import words
 from plant_plugin.data.plain_words import plain_words
@@ -97,6 +99,18 @@ def test_texts_without_spaces_are_known() -> None:
     assert not without_spaces(["អ្នក\u200bជំងឺ\u200bមាន\u200bគ្រុនក្តៅ\u200bនិង\u200bក្អក"])
     assert not without_spaces(["환자는 당뇨병으로 입원하였다"])
     assert not without_spaces([])
+
+
+SOME = "肺ไข้ \u200b\u0301\ufe0f\n. x1Ö🙂"
+
+
+@given(st.lists(st.text(st.sampled_from(SOME), max_size=30), max_size=4))
+def test_scripts_without_spaces_are_found_as_character_by_character(texts: list[str]) -> None:
+    sample = "\n".join(texts)
+    letters = sum(character.isalpha() for character in sample)
+    stretches = [len(there) for part in words.BREAK.split(sample) if (there := "".join(LETTER.findall(part)))]
+    expected = sum(stretches) > max(words.SHARE * letters, words.STRETCH * len(stretches))
+    assert without_spaces(texts) == expected
 
 
 def test_texts_with_spaces_are_cut_as_ever() -> None:

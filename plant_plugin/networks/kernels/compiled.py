@@ -246,7 +246,7 @@ def add_ranking_rows(scores, relevance, order, by_score, k, table, losses, gradi
     """
     kind = scores.dtype.type
     for row in range(len(scores)):
-        count, relevant, ideal = 0, 0, 0.0
+        count, relevant, ideal = 0, np.int64(0), 0.0  # a literal 0 would compile the sum of pairs once more
         gains = np.zeros(scores.shape[1], scores.dtype)
         for place in range(scores.shape[1]):
             count += relevance[row, place] >= 0
@@ -257,11 +257,12 @@ def add_ranking_rows(scores, relevance, order, by_score, k, table, losses, gradi
                     ideal += gains[place] * table[place]
         if not ideal > 0:
             continue
+        ideal *= math.log(2.0)
         discounts, gradient = np.empty(count, scores.dtype), np.zeros(count, scores.dtype)
         for rank in range(count):
             discounts[by_score[row, rank]] = table[rank]
         total = _sum_of_pairs(scores[row, :count], gains[:count], discounts, gradient, relevant)
-        losses[row] = kind(total / (ideal * math.log(2.0)))
+        losses[row] = kind(total / ideal)
         for place in range(count):
             losses[row] += kind(0) * scores[row, place]  # NaN stays NaN
-            gradients[row, order[row, place]] = gradient[place] * kind(1 / (ideal * math.log(2.0)))
+            gradients[row, order[row, place]] = gradient[place] * kind(1 / ideal)

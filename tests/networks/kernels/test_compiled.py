@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import float32, int64, njit
+from numba.core.types import Array, Literal
 
 from plant_plugin.networks.kernels import compiled
 
@@ -37,3 +39,12 @@ def test_relevance_at_reads_a_sparse_table_and_wipes_it_after_each_label() -> No
     columns = np.array([[2, 0, 1], [1, 1, 2]])
     relevance = compiled.relevance_at.py_func(np.array([[0, 1], [1, 0]]), columns, offsets, types, values, 3)
     assert relevance.tolist() == [[[0.25, 0.5, 0.0], [0.0, 0.0, 1.0]], [[1.0, 1.0, 0.0], [0.0, 0.0, 0.25]]]
+
+
+def test_the_sum_of_pairs_is_compiled_once_for_each_type() -> None:
+    rows, places = Array(float32, 2, "C"), Array(int64, 2, "C")
+    ranking = njit(compiled.add_ranking_rows.py_func, error_model="numpy")  # none of it comes from a cache
+    ranking.compile((rows, rows, places, places, int64, Array(float32, 1, "C"), Array(float32, 1, "C"), rows))
+    kinds = [kind for types in compiled._sum_of_pairs.overloads for kind in types]
+    assert kinds
+    assert not any(isinstance(kind, Literal) for kind in kinds)
