@@ -29,10 +29,11 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
     ``fit`` writes the documents into a temporary folder, trains as ``libmultilabel`` does and reads the run's folder
     back. White space in a text counts as one space.
 
-    >>> from plant_plugin import PlantClassifier
-    >>> classifier = PlantClassifier(options=options).fit(texts, labels)
-    >>> classifier.predict(["filler1 sign3x filler2"]).shape
-    (1, 12)
+    Examples:
+        >>> from plant_plugin import PlantClassifier
+        >>> classifier = PlantClassifier(options=options).fit(texts, labels)
+        >>> classifier.predict(["filler1 sign3x filler2"]).shape
+        (1, 12)
 
     Args:
         config: A configuration, by file or packaged name (`plant list configurations`); its data files are not read.

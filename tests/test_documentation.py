@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import lzma
+import pydoc
 import random
 import re
 import shlex
@@ -33,8 +34,10 @@ from documentation import (
 )
 from made_up_hospital import write_hospital
 
+import plant_plugin
 from plant_plugin.commands.configurations import text_of
 from plant_plugin.commands.doctor import FIRST
+from plant_plugin.config import registry
 from plant_plugin.config.methods import data_sets, packaged
 from plant_plugin.config.sections import BLOCKS, SCHEMA
 from plant_plugin.errors import ConfigError
@@ -265,6 +268,15 @@ def test_method_page_follows_train() -> None:
     body = inspect.getsource(train).partition('"""')[2]
     named = [step for step, _ in steps if not step.startswith("run_stage")]  # train has the stages as an argument
     assert named == sorted(named, key=lambda step: body.index(f"{step}("))
+
+
+def test_reference_has_all_that_is_public_or_registered() -> None:
+    shown = set(re.findall(r"^::: ([\w.]+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.MULTILINE))
+    assert [name for name in sorted(shown) if pydoc.locate(name) is None] == []
+    public = {f"plant_plugin.{name}" for name in plant_plugin.__all__ if name != "__version__"}
+    entries = [entry for kind in registry.KINDS if kind != "commands" for entry in registry.entries(kind).values()]
+    registered = {entry.target.replace(":", ".") for entry in entries if entry.target.startswith("plant_plugin.")}
+    assert (public | registered) - shown == set()
 
 
 def test_configuration_page_names_every_block() -> None:

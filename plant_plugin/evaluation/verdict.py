@@ -41,15 +41,25 @@ def verdict(gain: float, seeds: int, *, beyond_chance: bool) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One metric of a system against a baseline; p-values are two-sided and of the documents."""
+    """One metric of a system against a baseline; p-values are two-sided and of the documents.
 
-    gain: float  # system minus baseline, mean over pairs of seeds
-    low: float  # ends of the interval of the gain
+    Attributes:
+        gain: System minus baseline, mean over pairs of seeds.
+        low: Where the interval of the gain begins.
+        high: Where it ends.
+        randomisation: p of approximate randomisation.
+        wilcoxon: p of Wilcoxon's test; None where the metric is no mean over documents or labels.
+        folds: p of Wilcoxon's test over ten parts of the documents; every part a random one.
+        seeds: How many pairs of seeds.
+    """
+
+    gain: float
+    low: float
     high: float
-    randomisation: float  # p
-    wilcoxon: float | None  # p; None where the metric is no mean over documents or labels
-    folds: float  # p of Wilcoxon's test over ten parts of the documents; every part a random one
-    seeds: int  # pairs
+    randomisation: float
+    wilcoxon: float | None
+    folds: float
+    seeds: int
 
     @property
     def verdict(self) -> str:

@@ -37,17 +37,29 @@ TERMS = 10  # terms of the planted scores that are named
 
 @dataclass(frozen=True)
 class LabelEvidence:
-    """The evidence for and against a label in a document."""
+    """The evidence for and against a label in a document.
+
+    Attributes:
+        scored: The label, with its probability and logit.
+        predicted: Whether it is above the threshold.
+        measures: Name of a measure -> (W,) its value for each word.
+        bias: Logits that the label has in any document.
+        elsewhere: Logits that special tokens add.
+        planted: Logits that the planted scores add.
+        terms: Those of the planted scores that add most of ``planted``, with their logits.
+        passages: The predicted evidence, the best first.
+        faithfulness: Name of a measure -> comprehensiveness and sufficiency; None where not measured.
+    """
 
     scored: ScoredLabel
-    predicted: bool  # whether it is above the threshold
-    measures: dict[str, Floats] = field(repr=False)  # order of the words -> (W,) what it goes by
-    bias: float  # logits that the label has in any document
-    elsewhere: float  # logits that special tokens add
-    planted: float  # logits that the planted scores add
-    terms: list[tuple[str, float]] = field(repr=False)  # that add most of ``planted``
-    passages: list[Passage] = field(default_factory=list, repr=False)  # the predicted evidence, the best first
-    faithfulness: dict[str, tuple[float, float]] | None = None  # order -> comprehensiveness, sufficiency, if measured
+    predicted: bool
+    measures: dict[str, Floats] = field(repr=False)
+    bias: float
+    elsewhere: float
+    planted: float
+    terms: list[tuple[str, float]] = field(repr=False)
+    passages: list[Passage] = field(default_factory=list, repr=False)
+    faithfulness: dict[str, tuple[float, float]] | None = None
 
     @property
     def attention(self) -> Floats:
@@ -81,15 +93,25 @@ class LabelEvidence:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A document, and the evidence for each of its labels."""
+    """A document, and the evidence for each of its labels.
+
+    Attributes:
+        text: The document, in composed form (NFC).
+        words: (W, 2) where each word that was read begins and ends.
+        labels: The most probable first.
+        model: The predictor's name.
+        tokens: How many were read.
+        cut: The document fills all that the model reads.
+        threshold: The logit above which a label is predicted.
+    """
 
     text: str = field(repr=False)
-    words: Places = field(repr=False)  # (W, 2) where each word that was read begins and ends
-    labels: list[LabelEvidence]  # the most probable first
-    model: str  # the predictor's name
-    tokens: int  # that were read
-    cut: bool  # the document fills all that the model reads
-    threshold: float  # the logit above which a label is predicted
+    words: Places = field(repr=False)
+    labels: list[LabelEvidence]
+    model: str
+    tokens: int
+    cut: bool
+    threshold: float
 
 
 def explain(

@@ -36,11 +36,12 @@ class Prediction:
 class Predictor(ReadyModel):
     """A model folder, ready for texts. Its methods are not to be called from two threads at once.
 
-    >>> from plant_plugin import Predictor
-    >>> predictor = Predictor.load(folder)
-    >>> [prediction] = predictor.predict(["filler1 sign3x filler2"], top=1)
-    >>> prediction.labels[0].label
-    'L3'
+    Examples:
+        >>> from plant_plugin import Predictor
+        >>> predictor = Predictor.load(folder)
+        >>> [prediction] = predictor.predict(["filler1 sign3x filler2"], top=1)
+        >>> prediction.labels[0].label
+        'L3'
 
     Its arguments and attributes: :class:`ReadyModel`.
     """
@@ -81,12 +82,13 @@ class Predictor(ReadyModel):
     ) -> Explanation:
         """Explain labels of a text by what each of its words adds to their logits; codes of ICD-10-CM with hints.
 
-        >>> predictor = Predictor.load(folder)
-        >>> explanation = predictor.explain("filler1 sign3x filler2", ["L3"])
-        >>> [evidence] = explanation.labels
-        >>> strongest = explanation.words[evidence.contribution.argmax()]
-        >>> explanation.text[slice(*strongest)]
-        'sign3x'
+        Examples:
+            >>> predictor = Predictor.load(folder)
+            >>> explanation = predictor.explain("filler1 sign3x filler2", ["L3"])
+            >>> [evidence] = explanation.labels
+            >>> strongest = explanation.words[evidence.contribution.argmax()]
+            >>> explanation.text[slice(*strongest)]
+            'sign3x'
 
         Args:
             text: One document; places are those of its composed form (NFC).

@@ -29,13 +29,21 @@ UP, DOWN = "▲", "▼"
 
 @dataclass
 class Cell:
-    """One number of the table."""
+    """One number of the table.
 
-    mean: float | None  # over seeds, a fraction; None where no seed has it
-    deviation: float | None = None  # over seeds; None for one seed
-    test: Comparison | None = None  # against the baseline, where there is one
-    obstacle: str | None = None  # why it cannot be compared with the baseline
-    best: bool = False  # no comparable system has a higher mean
+    Attributes:
+        mean: Over seeds, a fraction; None where no seed has it.
+        deviation: Standard deviation over seeds; None for one seed.
+        test: Against the baseline, where there is one.
+        obstacle: Why it cannot be compared with the baseline.
+        best: Whether no comparable system has a higher mean.
+    """
+
+    mean: float | None
+    deviation: float | None = None
+    test: Comparison | None = None
+    obstacle: str | None = None
+    best: bool = False
 
     @property
     def mark(self) -> str:
@@ -45,17 +53,29 @@ class Cell:
 
 @dataclass(repr=False)
 class Table:
-    """Systems, metrics and cells, with sentences on what they do not say."""
+    """Systems, metrics and cells, with sentences on what they do not say.
 
-    title: str  # data set and split
-    baseline: str  # the system that the others are tested against
-    resamples: int  # of bootstrap and randomisation
-    systems: list[str]  # rows
-    seeds: dict[str, int]  # how many each system has
-    metrics: list[str]  # columns
-    cells: dict[tuple[str, str], Cell]  # by system and metric; of ``AVERAGE`` the test only
-    notes: list[str] = field(default_factory=list)  # what was left out and why
-    published: Published | None = None  # rows of papers, which are in no cell and in no test
+    Attributes:
+        title: Data set and split.
+        baseline: The system that the others are tested against.
+        resamples: How many, of bootstrap and randomisation.
+        systems: Names, one a row.
+        seeds: How many each system has.
+        metrics: Names, one a column.
+        cells: By names of system and metric; of ``average gain``, what pairs gain together, the test only.
+        notes: What was left out and why.
+        published: Rows of papers, which are in no cell and in no test.
+    """
+
+    title: str
+    baseline: str
+    resamples: int
+    systems: list[str]
+    seeds: dict[str, int]
+    metrics: list[str]
+    cells: dict[tuple[str, str], Cell]
+    notes: list[str] = field(default_factory=list)
+    published: Published | None = None
 
 
 def compare(

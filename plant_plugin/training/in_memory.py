@@ -53,10 +53,11 @@ def train(
 ) -> Trained:
     """Train on documents, and test on others where they are given.
 
-    >>> from plant_plugin import train
-    >>> trained = train({"text": texts, "labels": labels}, options=options)
-    >>> trained.predictor.predict(["filler1 sign3x filler2"], top=1)[0].labels[0].label
-    'L3'
+    Examples:
+        >>> from plant_plugin import train
+        >>> trained = train({"text": texts, "labels": labels}, options=options)
+        >>> trained.predictor.predict(["filler1 sign3x filler2"], top=1)[0].labels[0].label
+        'L3'
 
     Args:
         documents: A file, or a table whose column ``text`` holds texts, and ``labels`` lists of labels or one text of
