@@ -25,8 +25,13 @@ __version__ = "0.1.0"
 __all__ = ["PlantClassifier", "Predictor", "__version__", "compare", "register", "train"]
 
 # What other packages say of themselves, to nobody who uses this one: torchmetrics 0.10.3 imports pkg_resources
-# (pyproject.toml keeps the setuptools that has it), Lightning compares tree specifications as torch once did.
-for _message in ("pkg_resources is deprecated", r"`isinstance\(treespec, LeafSpec\)` is deprecated"):
+# (pyproject.toml keeps the setuptools that has it), Lightning compares tree specifications as torch once did, and
+# tqdm misses its widgets in a notebook.
+for _message in (
+    "pkg_resources is deprecated",
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",
+    "IProgress not found",
+):
     warnings.filterwarnings("ignore", message=_message)
 
 # fetched when asked for: they import torch and scikit-learn

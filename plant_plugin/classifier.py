@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 if TYPE_CHECKING:
     from plant_plugin.model.explanation import Explanation
-    from plant_plugin.model.predictor import Predictor
 
 
 class PlantClassifier(ClassifierMixin, BaseEstimator):
@@ -117,7 +116,7 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         (folder / "labels.txt").write_text("\n".join(names), encoding="utf-8")
         options = self._overrides(folder, number)
         trained = train({"text": texts, "labels": rows}, config=self.config, options=options, device=self.device)
-        self.predictor_: Predictor = trained.predictor
+        self.predictor_ = trained.predictor
         _ = self.predictor_.relevance  # read while its file is there: `explain` wants it
         self._columns = [self.predictor_.labels.index(name) for name in names]
         self.classes_ = np.arange(number) if self.labels is None else np.array(names)

@@ -1,9 +1,10 @@
-"""Every command, piece of Python and configuration of README and docs works; the site builds without a warning."""
+"""Every command, piece of Python, configuration and notebook of README and docs works; the site builds, no warning."""
 
 from __future__ import annotations
 
 import inspect
 import lzma
+import os
 import pydoc
 import random
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 import documentation
 import mimic_hours
 import mimic_table
+import nbformat
 import pytest
 from documentation import (
     DOCS,
@@ -33,6 +35,7 @@ from documentation import (
     run,
 )
 from made_up_hospital import write_hospital
+from nbclient import NotebookClient
 
 import plant_plugin
 from plant_plugin.commands.configurations import text_of
@@ -283,6 +286,23 @@ def test_configuration_page_names_every_block() -> None:
     text = (DOCS / "configuration.md").read_text(encoding="utf-8")
     assert {name for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)} == {*BLOCKS, "network_config"}
     assert "training_file" in {option.name for option in SCHEMA}
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_runs_and_has_its_outputs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+    for variable in ("XDG_CACHE_HOME", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    notebook = nbformat.read(path, as_version=4)
+    kept = kinds_of_outputs(notebook)
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert kinds_of_outputs(notebook) == kept, "an output is missing, or something is printed that was not"
+
+
+def kinds_of_outputs(notebook: nbformat.NotebookNode) -> list[list[tuple[str, ...]]]:
+    """Of each piece of code, what kinds of output it has; their numbers may differ from machine to machine."""
+    outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+    return [[(output.output_type, *sorted(output.get("data", ()))) for output in each] for each in outputs]
 
 
 @pytest.mark.integration  # `make docs` builds it too

@@ -43,7 +43,7 @@ class Predictor(ReadyModel):
         >>> prediction.labels[0].label
         'L3'
 
-    Its arguments and attributes: :class:`ReadyModel`.
+    Its attributes are those of :class:`ReadyModel`.
     """
 
     def predict(

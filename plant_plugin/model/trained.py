@@ -169,8 +169,6 @@ class ReadyModel(ReadsNames, TrainedModel):
 
     Its methods are not to be called from two threads at once.
 
-    Arguments: see :meth:`load`.
-
     Attributes:
         name: What explanations call the model: the folder's name, until another is set.
         labels: The label set, in column order: those of training, then those that only a name makes known.
