@@ -3,10 +3,10 @@
 Source: Williams 1964, "Algorithm 232: Heapsort".
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
+
+ROOT = np.int64(0)  # a literal 0 would compile what takes it once more
 
 
 @njit(nogil=True, cache=True)
@@ -15,8 +15,7 @@ def sift(heap, place, room):  # type: ignore[no-untyped-def]
     value = heap[place]
     while 2 * place + 1 < room:
         below = 2 * place + 1
-        if below + 1 < room and heap[below + 1] > heap[below]:
-            below += 1
+        below += below + 1 < room and heap[below + 1] > heap[below]
         if heap[below] <= value:
             break
         heap[place] = heap[below]
@@ -31,7 +30,7 @@ def sort(values):  # type: ignore[no-untyped-def]
         sift(values, place, len(values))
     for last in range(len(values) - 1, 0, -1):
         values[0], values[last] = values[last], values[0]
-        sift(values, 0, last)
+        sift(values, ROOT, last)
 
 
 @njit(nogil=True, cache=True)
@@ -43,7 +42,8 @@ def nth_largest(values, most):  # type: ignore[no-untyped-def]
     for place in range(most // 2 - 1, -1, -1):
         sift(heap, place, most)
     for place in range(most, len(values)):
-        if -abs(values[place]) < heap[0]:
-            heap[0] = -abs(values[place])
-            sift(heap, 0, most)
+        size = -abs(values[place])
+        if size < heap[0]:
+            heap[0] = size
+            sift(heap, ROOT, most)
     return -heap[0]

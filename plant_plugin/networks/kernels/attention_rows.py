@@ -53,8 +53,9 @@ def turn_into_gradients(
     if _is_compiled(scores):
         from plant_plugin.networks.kernels.compiled import turn_rows
 
-        sums, norms, pull = attended.numpy(), normaliser.numpy(), arriving.numpy()
-        turn_rows(scores.numpy(), contributions.numpy(), _array(bias), sums, norms, pull, _LOWEST)
+        # contiguous, whether or not the block is a part: compiled once
+        read = [np.ascontiguousarray(part.numpy()) for part in (attended, normaliser, arriving)]
+        turn_rows(scores.numpy(), contributions.numpy(), _array(bias), *read, _LOWEST)
         return
     if bias is not None:
         scores.add_(bias)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from plant_plugin.networks.kernels.ascending import first_at
+
 
 @njit(nogil=True, cache=True)
 def cover_of_text(  # type: ignore[no-untyped-def]
@@ -56,18 +58,6 @@ def _highest(values):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _first_at(places, first, last, place):  # type: ignore[no-untyped-def]
-    """Return the first of the ascending ``places`` from ``place`` on, or one after all."""
-    while first < last:
-        middle = (first + last) // 2
-        if places[middle] < place:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
-@njit(nogil=True, cache=True)
 def cover_of_windows(names, offsets, stems, idf, starts, places, weights, words, window):  # type: ignore[no-untyped-def]
     """Return of each name the most idf that a window of a text holds, where that begins, and how many of its words.
 
@@ -89,7 +79,7 @@ def cover_of_windows(names, offsets, stems, idf, starts, places, weights, words,
         held[:] = 0
         for row in range(rows):  # what the window that begins at each place holds of each stem
             stem = wanted[row]
-            entry = _first_at(places, starts[stem], starts[stem + 1], chunk)
+            entry = first_at(places, starts[stem], starts[stem + 1], chunk)
             most[row] = 0
             while entry < starts[stem + 1] and places[entry] < chunk + CHUNK + window - 1:
                 value, place = weights[entry] * idf[stem], places[entry] - chunk
@@ -117,7 +107,7 @@ def cover_of_windows(names, offsets, stems, idf, starts, places, weights, words,
                 place, count = words, 0
                 for stem in of_name:
                     if row_of[stem] >= 0:
-                        entry = _first_at(places, starts[stem], starts[stem + 1], chunk + begin)
+                        entry = first_at(places, starts[stem], starts[stem + 1], chunk + begin)
                         if entry < starts[stem + 1]:
                             place = min(place, places[entry])
                         count += held[row_of[stem], begin] > 0
@@ -135,7 +125,7 @@ def rivals_at(places, labels, totals, held, of_label, at, mine, slack, far, reac
     count, more = np.zeros(len(at), np.int64), np.zeros(len(at), np.float32)
     lowest = np.full(len(at), far, np.float32)
     for number in range(len(at)):
-        entry = _first_at(places, 0, len(places), at[number] - reach)
+        entry = first_at(places, np.int64(0), len(places), at[number] - reach)
         while entry < len(places) and places[entry] <= at[number] + reach:
             if labels[entry] != of_label[number]:
                 more[number] = max(more[number], held[entry])

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
+from plant_plugin.networks.kernels.compiled import turn_rows
 
 
 def test_compiled_softmax_of_scores_far_apart() -> None:
@@ -47,3 +48,15 @@ def test_compiled_rows_are_those_of_torch() -> None:
         results.append([attended.double(), normaliser.double(), *(part.double() for part in parts[:2])])
     torch.testing.assert_close(*results, atol=2e-6, rtol=1e-5)
     assert not results[1][0].isnan().any()
+
+
+def test_gradients_of_a_part_of_a_block_are_compiled_with_those_of_the_whole() -> None:
+    torch.manual_seed(0)
+    outer = [torch.randn(3, 4) for _ in range(3)]
+    results = []
+    for sides in ([side[:, 1:3] for side in outer], [side[:, 1:3].contiguous() for side in outer]):
+        block = torch.ones(3, 2, 5), torch.ones(3, 2, 5)
+        turn_into_gradients(*block, None, *sides)
+        results.append(block)
+    torch.testing.assert_close(*results, atol=0, rtol=0)
+    assert {kind.layout for kinds in turn_rows.signatures for kind in kinds if hasattr(kind, "layout")} == {"C"}
