@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
+from plant_plugin.commands.desk_codes import looks_codes_up
 from plant_plugin.commands.desk_export import DESK, export_desk, open_desk
 from plant_plugin.commands.new_documents import reads_documents, with_labels
 from plant_plugin.commands.shared import COUNT, FILE, json_option
 from plant_plugin.commands.shared import as_json as json_text
-from plant_plugin.errors import ConfigError, needs_extra
+from plant_plugin.errors import needs_extra
 
 if TYPE_CHECKING:
     from plant_plugin.data.tables import Table
     from plant_plugin.serving.desk.figures import Figures
+    from plant_plugin.serving.desk.listed import Check
 
-READING = {"form": "--input", "skip_bad": "--skip-bad"}
 SHOWN_CODES = 30
 SQLITE = b"SQLite format 3\0"  # how such a file begins
 
@@ -70,7 +70,10 @@ def new_token(desk_file: Path, name: str, close: bool) -> None:
 @click.option(
     "--coded-by", help="FILE is one to train on: take its labels, and the evidence file beside it, as NAME's."
 )
-def add_documents(desk_file: Path, documents: Table, date: datetime | None, wanted: int, coded_by: str | None) -> None:
+@looks_codes_up
+def add_documents(
+    desk_file: Path, documents: Table, date: datetime | None, wanted: int, coded_by: str | None, check: Check
+) -> None:
     """Put the documents of FILE into the queue; what is there already stays once."""
     at, day = open_desk(desk_file, make=True), None if date is None else date.date().isoformat()
     if coded_by is None:
@@ -78,11 +81,9 @@ def add_documents(desk_file: Path, documents: Table, date: datetime | None, want
     else:
         from plant_plugin.serving.desk.imports import add_coded
 
-        here = click.get_current_context()
-        for name, flag in READING.items():
-            if here.get_parameter_source(name) is not ParameterSource.DEFAULT:
-                raise ConfigError("--coded-by reads a file to train on, by its ending", where=flag, fix="leave out one")
-        ids = add_coded(at, Path(documents.source), at.people.named(coded_by), day, wanted, with_labels(documents))
+        ids = add_coded(
+            at, Path(documents.source), at.people.named(coded_by), day, wanted, with_labels(documents), check
+        )
     added = sum(map(bool, ids))
     click.echo(f"{added:,} documents added, {len(ids) - added:,} were there")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from plant_plugin.data.documents import LABEL_NAMES
+from plant_plugin.data.listed_names import ListedNames
 from plant_plugin.data.name_rows import FORMAT, table_rows
 from plant_plugin.data.skos import FORMATS, skos_rows
 from plant_plugin.data.text import one_label, plain_name
@@ -35,7 +37,7 @@ def label_name_rows(sources: Sequence[str], labels: Collection[str] = (), say: S
 
 def label_names(
     sources: Sequence[str], folder: Path | None = None, labels: Collection[str] = (), say: Say | None = None
-) -> Names:
+) -> ListedNames:
     """Return a function from a label to its preferred name, or to None where no source knows it.
 
     Args:
@@ -46,7 +48,7 @@ def label_names(
     """
     files = [] if folder is None else [str(path) for path in [folder / LABEL_NAMES] if path.is_file()]
     known = [_first(source, labels, say) for source in (*sources, *files)]
-    return lambda label: next((name for names in known if (name := names(label))), None)
+    return ListedNames(known, partial(label_name_rows, [*sources, *files], labels))
 
 
 def _rows(source: str, labels: Collection[str], say: Say | None) -> Iterable[LabelName]:

@@ -17,11 +17,11 @@ from mutated_runs import two_runs
 from mutations import VALUES, bytes_of, value_of
 
 HOST = "desk.example"
-TABLES = ("documents", "changes", "work", "coders", "suggestions")
+TABLES = ("documents", "changes", "work", "coders", "suggestions", "remarks")
 PROGRAMS = (
     "CREATE VIEW notes AS SELECT text FROM documents", "CREATE TABLE more (x)", "DROP INDEX documents_by_date",
     "CREATE TRIGGER also AFTER INSERT ON work BEGIN UPDATE coders SET role = 'lead'; END",
-    "ALTER TABLE coders ADD COLUMN x TEXT DEFAULT 'a'", "PRAGMA user_version = 3", "PRAGMA application_id = 1",
+    "ALTER TABLE coders ADD COLUMN x TEXT DEFAULT 'a'", "PRAGMA user_version = 2", "PRAGMA application_id = 1",
     "DROP TRIGGER changes_are_not_changed", "ALTER TABLE work RENAME TO x", "CREATE VIRTUAL TABLE m USING fts5(x)",
 )  # fmt: skip
 REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -40,6 +40,7 @@ def write_desk(folder: Path) -> None:
         coded = [(uid, text, [Decision(code, "add", [(0, 6)]) for code in codes]) for uid, codes, text in rows(4)]
         desk.import_coded(desk.people.named("ana"), coded)
         desk.import_coded(desk.people.named("berta"), coded[:2])
+        desk.import_coded(desk.people.named("berta"), [("x", "fever", [Decision("X1", "add", [])])], unknown={"X1"})
         desk.add_documents((uid, text) for uid, _, text in rows(7)[4:])
         desk.suggest(
             "model", [(1, Suggestions([{"label": "I10", "probability": 0.9, "predicted": True, "spans": []}], 0.5))]

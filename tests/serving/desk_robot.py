@@ -142,12 +142,14 @@ class Robot:
         return 1
 
     def _search(self, turn: int, said: Said) -> int:
-        """A code that the model does not know, as it is typed."""
+        """A code that the desk does not know, as it is typed; the desk asks whether it shall be taken."""
         label = f"Z{turn:02}.9"
         self.press("/")
         self.page.keyboard.type(label)
         self.press("Enter")  # before anything is found
-        self.page.wait_for_selector("#search", state="hidden")
+        self.page.wait_for_selector("#unknown[open]")
+        self.press("Tab", "Enter")  # Enter alone would not take it
+        self.page.wait_for_selector("#unknown", state="hidden")
         said[label] = ("add", [])
         return 1
 

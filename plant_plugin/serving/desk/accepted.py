@@ -1,6 +1,6 @@
 """The codes that coders accepted, for the hospital's systems: CSV, Excel and FHIR R4, by the documents' own ids.
 
-Which codes count is decided as for training (:mod:`.export`): a lead's word, else more than half. FHIR has a Bundle of
+Which codes count is decided as for training (:mod:`.settled`). FHIR has a Bundle of
 Conditions for each document, as `plant predict` writes them, but confirmed, with who and when. Source: HL7 FHIR R4
 (4.0.1), resources Bundle and Condition.
 """
@@ -25,12 +25,11 @@ from plant_plugin.files import atomic_write
 from plant_plugin.model.code_systems import as_code, system_of
 from plant_plugin.model.fhir import ABSENT, OURS, STATUS
 from plant_plugin.report.spreadsheets import no_formula
-from plant_plugin.serving.desk.people import LEAD
-from plant_plugin.serving.desk.store import Desk, given, gives
+from plant_plugin.serving.desk.settled import settled
+from plant_plugin.serving.desk.store import Desk
 from plant_plugin.serving.desk.tables import documents
-from plant_plugin.serving.desk.votes import margins, weighty
 
-HEADER = ("document", "code", "coder", "time", "evidence", "places")
+HEADER = ("document", "code", "coder", "time", "evidence", "places", "known")
 LONGEST = 32_767  # characters of a cell of Excel
 ENDINGS = {"csv": "csv", "xlsx": "xlsx", "fhir": "ndjson"}  # of a file of each form
 
@@ -44,23 +43,19 @@ class Accepted:
     time: str  # of the last one to do so: ISO 8601, UTC
     spans: Spans  # words that any of them marked, in characters
     words: list[str] = field(repr=False)
+    known: bool  # False: the coder took it though the desk knows no such code
 
 
 def accepted(desk: Desk, counts: Counter[str]) -> Iterator[tuple[str, list[Accepted]]]:
     """Yield each finished document's own id and its codes; what is left out is counted in ``counts``."""
-    people = {coder.id: coder for coder in desk.people.all()}
     ids = dict(own_ids(desk))
-    for number, text, by in desk.finished():
-        weigh = weighty([(people[who].role == LEAD, (people[who].name, said)) for who, _, said in by])
+    for number, text, labels in settled(desk, counts):
         codes = list[Accepted]()
-        for label, margin in margins([given(said) for _, said in weigh]).items():
-            counts["codes_left_out_because_coders_are_split"] += margin == 0
-            if margin > 0:
-                yes = [(name, said[label]) for name, said in weigh if label in said and gives(said[label])]
-                spans = sorted({span for _, one in yes for span in one.spans})
-                last = datetime.fromtimestamp(max(one.at for _, one in yes), timezone.utc)
-                names, words = ", ".join(name for name, _ in yes), [text[start:end] for start, end in spans]
-                codes.append(Accepted(label, names, last.isoformat(timespec="seconds"), spans, words))
+        for one in labels:
+            last = datetime.fromtimestamp(max(said.at for _, said in one.by), timezone.utc)
+            names, words = ", ".join(name for name, _ in one.by), [text[start:end] for start, end in one.spans]
+            time = last.isoformat(timespec="seconds")
+            codes.append(Accepted(one.label, names, time, one.spans, words, one.known))
         counts.update(documents=1, codes=len(codes))
         yield ids[number], codes
 
@@ -94,7 +89,7 @@ def as_bytes(desk: Desk, form: str, counts: Counter[str], system: str | None = N
         fix = "finish documents at the desk first (the key n)"
         raise DataError("no document is finished", where=str(desk.path), fix=fix)
     if form == "fhir":
-        codes = sorted({one.code for _, each in coded for one in each})
+        codes = sorted({one.code for _, each in coded for one in each if one.known})
         address = system_of(codes, system) if codes else ""
         return "".join(f"{json.dumps(_bundle(*one, address), ensure_ascii=False)}\n" for one in coded).encode()
     write: Callable[[Sequence[Sequence[str]]], bytes] = _excel if form == "xlsx" else _csv
@@ -119,7 +114,7 @@ def _rows(document: str, codes: Sequence[Accepted]) -> Iterator[tuple[str, ...]]
     """Yield a row for each code; a document without any has one too, so that it is not lost."""
     for one in codes:
         words, places = " … ".join(one.words), " ".join(f"{start}-{end}" for start, end in one.spans)
-        yield document, one.code, one.coder, one.time, words, places
+        yield document, one.code, one.coder, one.time, words, places, "yes" if one.known else "no"
     if not codes:
         yield (document, *[""] * (len(HEADER) - 1))
 
@@ -169,7 +164,10 @@ def _condition(one: Accepted, system: str) -> dict[str, object]:
         "resourceType": "Condition",
         **({"extension": evidence} if evidence else {}),
         "verificationStatus": {"coding": [{"system": STATUS, "code": "confirmed"}]},
-        "code": {"coding": [{"system": system, "code": as_code(one.code, system)}]},
+        # What the desk does not know as a code is no code of a system, only the words that the coder typed.
+        "code": {"coding": [{"system": system, "code": as_code(one.code, system)}]}
+        if one.known
+        else {"text": one.code},
         "subject": {"extension": [{"url": ABSENT, "valueCode": "unknown"}]},
         "recordedDate": one.time,
         "recorder": {"display": one.coder},

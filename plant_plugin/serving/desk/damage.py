@@ -11,7 +11,7 @@ import sqlite3
 
 from sqlalchemy import CheckConstraint, Table
 
-from plant_plugin.serving.desk.tables import DONE, metadata
+from plant_plugin.serving.desk.tables import DONE
 
 STANDING = f"""SELECT document, coder FROM changes WHERE kind = '{DONE}'
 AND id NOT IN (SELECT undoes FROM changes WHERE undoes IS NOT NULL)"""
@@ -29,14 +29,14 @@ def document_hash(name: str, text: str) -> str:
     return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
 
 
-def damage(plain: sqlite3.Connection) -> str | None:
-    """Return what is wrong with a file whose tables are a desk's; None: nothing."""
+def damage(plain: sqlite3.Connection, tables: list[Table]) -> str | None:
+    """Return what is wrong with a file that has a desk's tables; None: nothing."""
     if plain.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
         return "the file is damaged"
-    for table in metadata.sorted_tables:  # SQLite looks at no checks where it may only read
+    for table in tables:  # SQLite looks at no checks where it may only read
         if plain.execute(f"SELECT 1 FROM {table.name} WHERE {_broken(table)} LIMIT 1").fetchone():
             return f"the table {table.name} holds values that no desk writes"
-    if (row := plain.execute("PRAGMA foreign_key_check").fetchone()) is not None:
+    if row := plain.execute("PRAGMA foreign_key_check").fetchone():
         return f"a line of the table {row[0]} belongs to nothing"
     for number, name, text, digest in plain.execute("SELECT id, name, text, hash FROM documents"):
         if document_hash(name, text) != digest:

@@ -4,7 +4,7 @@ const at = (id) => document.getElementById(id);
 const KEYS = {
   "a": "accept the code", "e": "accept it, and the model’s words prove it", "r": "reject it",
   "j ↓ / k ↑": "next, previous code", "m": "mark the words that prove it: ← → ↑ ↓ move, Shift extends, Enter keeps, Delete takes away, Esc ends",
-  "/": "search any code by number or name", "u": "undo; at the start of a document: back to the one before",
+  "/": "search any code by number or name; for one that the desk does not know it asks again", "u": "undo; at the start of a document: back to the one before",
   "n": "finish this document, and the next", "g": "figures of the team (leads)", "?": "these keys",
 };
 let me = null, doc = null, codes = [], words = [], current = 0, marking = null, armed = false;
@@ -101,7 +101,7 @@ function show(answer) {
   const decided = new Map((doc ? doc.decisions : []).map((one) => [one.label, one]));
   codes = (doc ? doc.suggested : []).map((one) => ({ ...one, decision: decided.get(one.label) || null }));
   const known = new Set(codes.map((one) => one.label));
-  for (const one of decided.values()) if (!known.has(one.label)) codes.push(fromSearch(one.label, one.name, one));
+  for (const one of decided.values()) if (!known.has(one.label)) codes.push({ ...fromSearch(one.label, one.name, one), known: one.known });
   current = same ? Math.max(0, codes.findIndex((one) => one.label === same.label)) : 0;
   armed = false;
   marking = null;
@@ -110,7 +110,7 @@ function show(answer) {
   if (doc) say(`Document ${doc.name}: ${codes.filter((one) => one.predicted).length} codes are suggested.`);
   else say("Nothing waits for you. Thank you.");
 }
-const fromSearch = (label, name, decision) => ({ label, name, probability: null, predicted: false, spans: [], decision });
+const fromSearch = (label, name, decision) => ({ label, name, probability: null, predicted: false, spans: [], decision, known: true });
 function showText(text) {
   const pieces = [];
   let place = 0;
@@ -159,7 +159,7 @@ function row(code, place) {
     made.addEventListener("click", () => { current = place; does(); });
     return made;
   };
-  const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || "");
+  const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || (code.known === false ? "a code that this desk does not know" : ""));
   head.addEventListener("click", () => { current = place; draw(); });
   const tools = element("div", { class: "bar" },
     element("span", { class: "state" }, `${state}${odds}${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${hints.length} ${hints.length === 1 ? "hint" : "hints"}` : ""}`),
@@ -188,7 +188,7 @@ function decide(kind, spans, told) {
   armed = false;
   code.decision = { kind, spans };
   doc.last = key();
-  change("decide", { key: doc.last, document: doc.id, label: code.label, kind, spans }, hint);
+  change("decide", { key: doc.last, document: doc.id, label: code.label, kind, spans, confirmed: code.known === false }, hint);
   say(`${code.label} ${told}`);
   return true;
 }
@@ -318,7 +318,7 @@ async function search() {
   if (!answer || !answer.ok || asked !== at("asked").value.trim()) return;
   const found = await answer.json();
   const exact = found.some((one) => one.label.toLowerCase() === asked.toLowerCase());
-  if (asked && !exact && !/\s/u.test(asked)) found.push({ label: asked, name: "unknown to the model, as typed" });
+  if (asked && !exact && !/\s/u.test(asked)) found.push({ label: asked, name: "a code that this desk does not know", known: false });
   answered = asked;
   list(found);
 }
@@ -341,9 +341,16 @@ function choose(place) {
 function take(place) {
   const found = results[place];
   at("search").close();
+  if (found.known !== false) return add(found);
+  at("unknown-title").textContent = `${found.label} is no code that this desk knows. Take it all the same?`;
+  at("unknown").returnValue = "";
+  at("unknown").onclose = () => at("unknown").returnValue === "take" ? add(found) : say(`${found.label} was not taken.`);
+  at("unknown").showModal();
+}
+function add(found) {
   document.activeElement.blur(); // else the closed dialog's input may keep the keys
   let there = codes.findIndex((one) => one.label === found.label);
-  if (there < 0) there = codes.push(fromSearch(found.label, found.name, null)) - 1;
+  if (there < 0) there = codes.push({ ...fromSearch(found.label, found.known === false ? "" : found.name, null), known: found.known !== false }) - 1;
   current = there;
   decide(yes(), spansOf(codes[current]), "added.");
   draw();
@@ -398,7 +405,9 @@ function step(by) {
   draw();
   if (codes[current]) say(`${codes[current].label} ${codes[current].name || ""}`);
 }
-for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("close", () => document.activeElement.blur());
+for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("close", () => {
+  if (!document.querySelector("dialog[open]")) document.activeElement.blur(); // one may have opened the next
+});
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || at("work").hidden || document.querySelector("dialog[open]")) return;
   if (event.target.matches("input, select, textarea")) return;

@@ -1,7 +1,6 @@
 """From decisions to files: what the next training plants from, and what other annotation tools read.
 
-A lead's word counts, where one has finished the document; else a label is given where more than half of those who have
-finished it gave it. Its evidence are the words that any of them marked for it.
+Which labels count, and with whose words, says :mod:`.settled`.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from pathlib import Path
 from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import Marked, write_sets
 from plant_plugin.prepare.output import staged, write_provenance
-from plant_plugin.serving.desk.people import LEAD
-from plant_plugin.serving.desk.store import Decision, Desk, given, gives
-from plant_plugin.serving.desk.votes import margins, weighty
+from plant_plugin.serving.desk.settled import settled
+from plant_plugin.serving.desk.store import Desk
 
 CONTROL = "label"  # of Label Studio's spans
 
@@ -48,24 +46,14 @@ def export(desk: Desk, out: Path, form: str = "libmultilabel") -> dict[str, int 
 
 
 def _agreed(desk: Desk, counts: Counter[str]) -> Iterator[tuple[int, Marked]]:
-    leads = {coder.id for coder in desk.people.all() if coder.role == LEAD}
-    for number, text, by in desk.finished():
-        decisions = weighty([(coder in leads, each) for coder, _, each in by])
-        document = Marked(text)
-        for label, margin in margins([given(each) for each in decisions]).items():
-            positive = [each[label] for each in decisions if label in each and gives(each[label])]
-            if margin > 0:
-                _give(document, label, positive, f"document {number}")
-            elif not margin:
-                counts["labels_left_out_because_coders_are_split"] += 1
+    for number, text, labels in settled(desk, counts):
+        document, where = Marked(text), f"document {number}"
+        for one in labels:
+            document.label(one.label, where)
+            for start, end in one.spans:
+                if text[start:end].strip():
+                    document.mark(one.label, [(start, end)], where)
         yield number, document
-
-
-def _give(document: Marked, label: str, decisions: list[Decision], where: str) -> None:
-    document.label(label, where)
-    for start, end in sorted({span for decision in decisions for span in decision.spans}):
-        if document.text[start:end].strip():
-            document.mark(label, [(start, end)], where)
 
 
 def _label_studio(out: Path, documents: list[tuple[int, Marked]], counts: Counter[str]) -> None:

@@ -10,20 +10,18 @@ import os
 import re
 import sqlite3
 from contextlib import closing
-from functools import cache
 from pathlib import Path
-from typing import cast
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from plant_plugin.errors import DataError, FullDiskError, PlantError
 from plant_plugin.serving.desk.damage import damage
-from plant_plugin.serving.desk.tables import APPLICATION, KEPT, VERSION, WRITES, metadata
+from plant_plugin.serving.desk.tables import APPLICATION, WRITES
+from plant_plugin.serving.desk.versions import TABLES, bring_up, objects, objects_of
 
 OLDEST = (3, 37)  # of SQLite: tables that hold only values of their columns' types
 SAFE = ("trusted_schema = OFF", "cell_size_check = ON")  # for files that somebody sent
 LASTING = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
-WORD = re.compile(r"\w+|[^\w\s\"`]")
 
 
 def open_file(path: Path, *, make: bool = False) -> Engine:
@@ -49,8 +47,7 @@ def open_file(path: Path, *, make: bool = False) -> Engine:
         except OSError as error:
             fix = "choose another folder, or change its permissions"
             raise PlantError(f"cannot be made ({error.strerror})", where=str(path), fix=fix) from error
-    new = make and path.stat().st_size == 0
-    if not new:
+    if not (make and path.stat().st_size == 0):
         check_file(path)
     path.chmod(0o600)  # journals get the permissions of the file
     address = URL.create("sqlite", database=str(path))  # in a plain one a ? would end the file's name
@@ -59,24 +56,8 @@ def open_file(path: Path, *, make: bool = False) -> Engine:
     event.listen(engine, "begin", _begins)
     # What is raised in the place of SQLAlchemy's error, which would show what was to be written.
     event.listen(engine, "handle_error", lambda context: explained(path, context.original_exception))
-    if new:
-        _make_tables(engine)
-    engine.connect().close()  # an error comes now where nobody can work on it
+    bring_up(engine)  # an error comes now where nobody can work on it
     return engine
-
-
-def _make_tables(engine: Engine) -> None:
-    with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
-        if connection.exec_driver_sql("PRAGMA user_version").scalar_one() == 0:  # no other process was faster
-            _make(connection)
-            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
-            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
-
-
-def _make(connection: Connection) -> None:
-    metadata.create_all(connection)
-    for name, act in (("changed", "UPDATE"), ("removed", "DELETE")):
-        connection.exec_driver_sql(KEPT.format(name=name, act=act))
 
 
 def check_file(path: Path) -> None:
@@ -96,26 +77,13 @@ def check_file(path: Path) -> None:
 def _wrong(plain: sqlite3.Connection) -> str | None:
     for pragma in SAFE:
         plain.execute(f"PRAGMA {pragma}")
-    versions = [plain.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-    if versions != [APPLICATION, VERSION]:
+    program, version = (plain.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    if program != APPLICATION or version not in TABLES:
         return "this is no desk of this version"
-    wanted, there = _ours(), _objects(plain)
+    wanted, there = objects_of(version), objects(plain)
     if odd := [name for name in {**wanted, **there} if wanted.get(name) != there.get(name)]:
         return f"this is no desk as `plant` makes one: {odd[0][:80]!r} is missing, of another form, or too much"
-    return damage(plain)
-
-
-@cache
-def _ours() -> dict[str, list[str]]:
-    with create_engine("sqlite://").connect() as connection:
-        _make(connection)
-        return _objects(cast(sqlite3.Connection, connection.connection.driver_connection))
-
-
-def _objects(plain: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return all that a file defines, as the words of its definitions: another SQLAlchemy may set them otherwise."""
-    rows = plain.execute("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master ORDER BY type DESC, name")
-    return {name: sorted(WORD.findall(definition)) for name, definition in rows}
+    return damage(plain, TABLES[version])
 
 
 def _connected(connection: sqlite3.Connection, record: object) -> None:

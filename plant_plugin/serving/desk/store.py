@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date as calendar_date
 from itertools import islice
@@ -26,6 +26,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.serving.desk.damage import document_hash
 from plant_plugin.serving.desk.opening import open_file
 from plant_plugin.serving.desk.people import LEAD, Coder, People
+from plant_plugin.serving.desk.remarks import UNKNOWN, remark
 from plant_plugin.serving.desk.tables import (
     DECISIONS,
     DONE,
@@ -187,8 +188,8 @@ class Desk:
         suggested = None if labels is None else _suggested(labels)
         return Opened(row.id, row.name, row.text, suggested, decisions, "" if last is None else last.key)
 
-    def decide(self, coder: Coder, key: str, document: int, decision: Decision) -> None:
-        """Write down what a coder says of a label.
+    def decide(self, coder: Coder, key: str, document: int, decision: Decision, *, known: bool = True) -> None:
+        """Write down what a coder says of a label; ``known``: it is a code that the desk knows.
 
         Raises:
             Refused: The document is not lent to the coder, or is finished, or a span is not inside its text.
@@ -204,6 +205,8 @@ class Desk:
             if any(not 0 <= start < end <= length for start, end in spans):
                 raise Refused(f"a span is not inside the text of {length} characters")
             self._append(connection, coder, key, document, finished=False, **said)
+            if not known:
+                remark(connection, coder.id, key, document, UNKNOWN, label=decision.label)
 
     def finish(self, coder: Coder, key: str, document: int) -> None:
         """End the coder's work on a document; Refused where it is not lent."""
@@ -274,10 +277,12 @@ class Desk:
         sent: Iterable[tuple[str, str, Sequence[Decision]]],
         date: str | None = None,
         wanted: int = 1,
+        unknown: Collection[str] = (),
     ) -> list[int]:
         """Put documents into the queue as finished by a coder, all or none: name, text and what was decided elsewhere.
 
         Arguments and what is returned as of :meth:`add_documents`; documents that were there stay as they are.
+        ``unknown`` are labels that are no known codes.
         """
         coded, ids = list(sent), list[int]()
         with self._write.begin() as connection:
@@ -288,7 +293,10 @@ class Desk:
                 self._lend(connection, coder, document, "", time.time(), opened=False)  # no time was taken here
                 for place, decision in enumerate(decisions):
                     said = {"kind": decision.kind, "label": decision.label, "spans": _json(decision.spans)}
-                    self._append(connection, coder, f"import {document} {place}", document, finished=False, **said)
+                    key = f"import {document} {place}"
+                    self._append(connection, coder, key, document, finished=False, **said)
+                    if decision.label in unknown:
+                        remark(connection, coder.id, key, document, UNKNOWN, label=decision.label)
                 self._append(connection, coder, f"import {document}", document, finished=True, kind=DONE)
         return ids
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-APPLICATION, VERSION = 0x504C4E54, 2  # SQLite's application_id and user_version of such a file
+APPLICATION = 0x504C4E54  # SQLite's application_id of such a file
 WRITES = "writes"  # execution option: the transaction takes the file's one lock for writers when it begins
 OPEN, ACCEPT, REJECT, ADD, DONE, UNDO = "open", "accept", "reject", "add", "done", "undo"
 DECISIONS = (ACCEPT, REJECT, ADD)
@@ -99,5 +99,3 @@ work = strict(
     Index("work_by_coder", "coder", "finished"),
     CheckConstraint("finished IN (0, 1)"),
 )  # fmt: skip
-KEPT = """CREATE TRIGGER changes_are_not_{name} BEFORE {act} ON changes
-BEGIN SELECT RAISE(ABORT, 'changes are kept for ever'); END"""

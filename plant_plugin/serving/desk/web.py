@@ -14,21 +14,32 @@ import logging
 import time
 from collections.abc import Callable
 from importlib.resources import files
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.model.scored_label import Hint
-from plant_plugin.serving.desk.codes import Codes
+from plant_plugin.serving.desk.asked import (
+    LABEL_LENGTH,
+    DecideQuestion,
+    FinishQuestion,
+    NextQuestion,
+    Place,
+    TokenQuestion,
+    UndoQuestion,
+)
+from plant_plugin.serving.desk.document import shown
 from plant_plugin.serving.desk.figures import Figures, figures_apart
+from plant_plugin.serving.desk.hints import hints_of
+from plant_plugin.serving.desk.listed import Codes
 from plant_plugin.serving.desk.people import LEAD, LONGEST, SignIn
-from plant_plugin.serving.desk.shown import hints_of, shown
 from plant_plugin.serving.desk.store import Decision, Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, model_hash, suggest
+from plant_plugin.serving.desk.tables import REJECT
 from plant_plugin.serving.desk.tries import Tries
 from plant_plugin.serving.desk.turns import Refused
 from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
@@ -43,7 +54,6 @@ POLICY = (
 )
 WAIT = 2.0  # seconds between two looks for documents that the model has not read
 FRESH = 30.0  # seconds for which figures are not counted again
-SPANS, LABEL_LENGTH = 200, 200  # of a decision, at most
 UNREADABLE = HTTPException(401, "sign in")
 ELSEWHERE = HTTPException(403, "this request does not come from the desk's page")
 
@@ -105,7 +115,7 @@ class Sitting:
         if opened.suggested is None:
             await self.read([(opened.id, opened.text)])
             opened = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
-        return {"document": await run_in_threadpool(shown, opened, self.predictor), "left": left}
+        return {"document": await run_in_threadpool(shown, opened, self.predictor, self.codes), "left": left}
 
 
 def add_desk(app: FastAPI, desk: Desk, predictor: Predictor) -> Sitting:
@@ -156,49 +166,6 @@ def from_page(request: Request, who: Reads) -> SignIn:
 
 
 Changes = Annotated[SignIn, Depends(from_page)]
-
-
-class _Question(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-Key = Annotated[str, Field(pattern=r"^[\w-]{8,64}$")]
-Place = Annotated[int, Field(ge=0, lt=2**31)]
-
-
-class TokenQuestion(_Question):
-    """A sign-in."""
-
-    token: Annotated[str, Field(max_length=200)]
-
-
-class NextQuestion(_Question):
-    """The next document."""
-
-    order: Literal["uncertainty", "date", "sent"] = "uncertainty"
-
-
-class UndoQuestion(_Question):
-    """An undo of the last decision on a document."""
-
-    key: Key
-    document: Place | None = None
-    last: Annotated[str, Field(max_length=80)] | None = None  # key of what the page shows as done last
-
-
-class FinishQuestion(_Question):
-    """All is said of a document."""
-
-    key: Key
-    document: Place
-
-
-class DecideQuestion(FinishQuestion):
-    """A coder's word on a label."""
-
-    label: Annotated[str, Field(pattern=r"^[^\s\x00-\x1f]+$", max_length=LABEL_LENGTH)]
-    kind: Literal["accept", "reject", "add"]
-    spans: Annotated[list[tuple[Place, Place]], Field(max_length=SPANS)] = []
 
 
 def _file(name: str, media_type: str) -> Callable[[], Response]:
@@ -260,7 +227,11 @@ def search(q: Annotated[str, Field(max_length=LABEL_LENGTH)], who: Reads, at: At
 @router.post("/decide")
 def decide(question: DecideQuestion, who: Changes, at: At) -> None:
     """Write down a decision; once, however often it is sent."""
-    at.desk.decide(who.coder, question.key, question.document, Decision(question.label, question.kind, question.spans))
+    known = question.kind == REJECT or at.codes.knows(question.label)
+    if not known and not question.confirmed:
+        raise Refused(f"{question.label} is no code that this desk knows. Take it all the same?")
+    said = Decision(question.label, question.kind, question.spans)
+    at.desk.decide(who.coder, question.key, question.document, said, known=known)
 
 
 @router.get("/hints")

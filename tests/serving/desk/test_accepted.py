@@ -37,7 +37,7 @@ def test_a_document_without_codes_is_not_lost_and_no_cell_is_a_formula(desk: Des
     code(desk, who, one)
     code(desk, who, two, Decision("R05", "accept", []))
     rows = list(csv.reader(io.StringIO(as_bytes(desk, "csv", Counter()).decode())))
-    assert rows[1] == ["'=1+1", "", "", "", "", ""]
+    assert rows[1] == ["'=1+1", "", "", "", "", "", ""]
     openpyxl = pytest.importorskip("openpyxl", reason="needs openpyxl")
     [sheet] = openpyxl.load_workbook(io.BytesIO(as_bytes(desk, "xlsx", Counter()))).worksheets
     cells = [[cell.value for cell in row] for row in sheet.iter_rows()]
@@ -60,6 +60,20 @@ def test_fhir_is_confirmed_by_a_coder_at_a_time(coded: Desk) -> None:
     bundle = pytest.importorskip("fhir.resources.R4B.bundle", reason="needs fhir.resources").Bundle
     for one in bundles:
         bundle.model_validate(one)
+
+
+def test_a_code_that_the_desk_does_not_know_is_marked_and_no_code_of_a_system(desk: Desk) -> None:
+    who, names = coder(desk, "ana"), [("a", "fever and cough")]
+    desk.import_coded(
+        who, [(*names[0], [Decision("R05", "add", []), Decision("fever!", "add", [])])], unknown={"fever!"}
+    )
+    counts = Counter[str]()
+    rows = list(csv.DictReader(io.StringIO(as_bytes(desk, "csv", counts).decode())))
+    assert [(row["code"], row["known"]) for row in rows] == [("R05", "yes"), ("fever!", "no")]
+    assert counts["codes_that_the_desk_does_not_know"] == 1
+    [bundle] = [json.loads(line) for line in as_bytes(desk, "fhir", Counter(), "urn:codes").decode().splitlines()]
+    codes = [entry["resource"]["code"] for entry in bundle["entry"]]
+    assert codes == [{"coding": [{"system": "urn:codes", "code": "R05"}]}, {"text": "fever!"}]
 
 
 def test_numbers_and_lines_of_other_exports_have_their_ids(coded: Desk, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from plant_plugin.model.coding_rules import CodingRules
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.access import Limits, server_names
 from plant_plugin.serving.app import create_app
-from plant_plugin.serving.desk import shown
+from plant_plugin.serving.desk import hints
 from plant_plugin.serving.desk.store import Desk
 
 pytestmark = pytest.mark.browser
@@ -217,13 +217,14 @@ def test_markup_in_a_document_stays_text(browser: Any, desk: Desk, url: str) -> 
 
 
 def test_hints_stand_under_the_chosen_code(browser: Any, desk: Desk, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown, "rules_for", lambda labels: CodingRules())
+    monkeypatch.setattr(hints, "rules_for", lambda labels: CodingRules())
     robot = Robot(browser, url, desk.people.add("ana"), 1280)
     robot.look()
     for label in ("E11.9", "E10.9"):
         robot.page.keyboard.press("/")
         robot.page.fill("#asked", label)
         robot.page.keyboard.press("Enter")
+        robot.page.get_by_role("button", name="Take it all the same").click()
         robot.page.wait_for_function("label => codes.some((one) => one.label === label)", arg=label)
     robot.page.wait_for_selector("#codes .hints li")
     assert "not beside E11.9, unless the two are unrelated" in robot.page.inner_text(
@@ -232,3 +233,31 @@ def test_hints_stand_under_the_chosen_code(browser: Any, desk: Desk, url: str, m
     states = robot.page.locator("#codes .state").all_inner_texts()
     assert sorted(state for state in states if "hint" in state) == ["added, 1 hint", "added, 2 hints"]
     assert robot.errors == []
+
+
+def test_a_code_that_the_desk_does_not_know_is_taken_only_on_demand(browser: Any, desk: Desk, url: str) -> None:
+    robot = Robot(browser, url, desk.people.add("ana"), 390)
+    page, shown = robot.page, robot.look()
+
+    def search(label: str) -> None:
+        page.keyboard.press("/")
+        page.keyboard.type(label)
+        page.keyboard.press("Enter")
+
+    search("X99")
+    page.wait_for_selector("#unknown[open]")
+    assert page.inner_text("#unknown-title") == "X99 is no code that this desk knows. Take it all the same?"
+    page.keyboard.press("Enter")  # whoever hammers on it takes nothing
+    page.wait_for_selector("#unknown", state="hidden")
+    assert page.inner_text("#said") == "X99 was not taken."
+    search("X99")
+    page.get_by_role("button", name="Take it all the same").click()
+    robot.rest()
+    assert "a code that this desk does not know" in page.inner_text("#codes [aria-current=true]")
+    page.reload()
+    page.wait_for_function("() => doc !== null && codes.some((one) => one.label === 'X99' && one.known === false)")
+    place = page.evaluate("codes.findIndex((one) => one.label === 'X99')")
+    robot.press(*["j"] * place, "m", "Enter", "Escape")  # words for it are marked without a further question
+    robot.rest()
+    decisions = desk.opened(desk.people.named("ana"), shown["id"], "").decisions
+    assert (decisions["X99"].kind, len(decisions["X99"].spans)) == ("add", 1)

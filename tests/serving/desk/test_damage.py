@@ -13,6 +13,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.serving.desk.damage import damage
 from plant_plugin.serving.desk.opening import check_file
 from plant_plugin.serving.desk.store import Desk
+from plant_plugin.serving.desk.versions import NEWEST, TABLES
 
 KEPT = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
 CASES = {
@@ -37,7 +38,7 @@ def test_what_was_lost_is_said(desk: Desk, what: str) -> None:
         for _, sql in triggers:
             plain.execute(sql)
         plain.commit()
-        assert damage(plain) == what
+        assert damage(plain, TABLES[NEWEST]) == what
     with pytest.raises(DataError, match=what) as refused:
         check_file(path)
     assert "secretpatient" not in str(refused.value)

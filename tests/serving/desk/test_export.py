@@ -32,7 +32,7 @@ def test_the_majority_and_a_leads_word_are_exported_with_evidence(coded: Desk, t
     assert [read.texts[0][slice(*span)] for span in evidence[0]["R05"]] == ["cough"]
     assert evidence[1] == {"R50": [(0, 5)]}
     provenance = json.loads((tmp_path / "out" / "provenance.json").read_text())
-    assert provenance["counts"]["labels_left_out_because_coders_are_split"] == 2
+    assert provenance["counts"]["codes_left_out_because_coders_are_split"] == 2
 
 
 def test_a_training_plants_from_an_export(desk: Desk, marked_task: Path, tmp_path: Path) -> None:

@@ -72,13 +72,13 @@ def exported(desk: Desk, tmp_path: Path) -> dict[str, int | str]:
 def test_where_coders_are_split_a_further_one_is_asked(desk: Desk, tmp_path: Path) -> None:
     [document] = desk.add_documents([("a", "text")], wanted=2)
     assert read(desk, "one", "R50", "R05") == read(desk, "other", "R50") == document
-    assert exported(desk, tmp_path)["labels_left_out_because_coders_are_split"] == 1
+    assert exported(desk, tmp_path)["codes_left_out_because_coders_are_split"] == 1
     third = coder(desk, "third")
     assert desk.left(third) == 1
     assert read(desk, "fourth", "R05") == document
     assert desk.left(third) == 0
     assert read(desk, "fifth") is None
-    assert "labels_left_out_because_coders_are_split" not in exported(desk, tmp_path)
+    assert "codes_left_out_because_coders_are_split" not in exported(desk, tmp_path)
     assert "R50 R05\t" in (tmp_path / "out" / "train.txt").read_text()
 
 

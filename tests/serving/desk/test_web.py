@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import logging
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,9 @@ from fastapi.testclient import TestClient
 from plant_plugin.model.coding_rules import CodingRules
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.app import create_app
-from plant_plugin.serving.desk import people, shown, store, web
+from plant_plugin.serving.desk import hints as hints_module
+from plant_plugin.serving.desk import people, store, web
+from plant_plugin.serving.desk.accepted import as_bytes
 from plant_plugin.serving.desk.figures import figures
 from plant_plugin.serving.desk.store import Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, LEAST, MOST, model_hash, suggest
@@ -60,8 +65,8 @@ class Sitter:
         return found.json()
 
     def decide(self, document: int, label: str, kind: str = "accept", spans: list[list[int]] | None = None) -> None:
-        key = f"key-{next(self.keys):06}"
-        self.post("decide", key=key, document=document, label=label, kind=kind, spans=spans or [])
+        body = {"document": document, "label": label, "kind": kind, "spans": spans or [], "confirmed": True}
+        self.post("decide", key=f"key-{next(self.keys):06}", **body)
 
     def finish(self, document: int) -> None:
         self.post("finish", key=f"key-{next(self.keys):06}", document=document)
@@ -210,6 +215,26 @@ def test_codes_are_found_by_number_and_name(sitter: Sitter) -> None:
     assert found("  ") == found("no such thing") == []
 
 
+def test_a_label_that_the_desk_does_not_know_is_taken_only_when_it_is_confirmed(
+    sitter: Sitter, desk: Desk, predictor: Predictor
+) -> None:
+    document = sitter.post("next", order="sent")["document"]["id"]
+    before = content(desk)
+    for kind in ("accept", "add"):
+        body = {"key": f"key-of-{kind}", "document": document, "label": "L333", "kind": kind}
+        told = sitter.post("decide", 409, **body)["detail"]
+        assert told == "L333 is no code that this desk knows. Take it all the same?"
+    assert content(desk) == before
+    sitter.post("decide", **body, confirmed=True)
+    sitter.post("decide", key="key-of-no", document=document, label="L444", kind="reject")  # takes nothing
+    known = {one["label"]: one["known"] for one in sitter.post("next", order="sent")["document"]["decisions"]}
+    assert known == {"L333": False, "L444": False}
+    sitter.post("decide", key="key-of-own", document=document, label=predictor.labels[0], kind="add", confirmed=True)
+    sitter.finish(document)
+    rows = list(csv.DictReader(io.StringIO(as_bytes(desk, "csv", Counter()).decode())))
+    assert {row["code"]: row["known"] for row in rows} == {"L333": "no", predictor.labels[0]: "yes"}
+
+
 def test_what_cannot_be_answered_says_no_text(sitter: Sitter) -> None:
     document = sitter.post("next", order="sent")["document"]["id"]
     good = {"key": "key-000001", "document": document, "label": "L3", "kind": "accept", "spans": []}
@@ -231,7 +256,7 @@ def test_hints_follow_what_is_decided(sitter: Sitter, monkeypatch: pytest.Monkey
 
     document = sitter.post("next", order="sent")["document"]["id"]
     assert hints() == {}  # the model's labels are no codes
-    monkeypatch.setattr(shown, "rules_for", lambda labels: CodingRules())
+    monkeypatch.setattr(hints_module, "rules_for", lambda labels: CodingRules())
     sitter.decide(document, "E11.9", "add")
     sitter.decide(document, "E10.9", "add")
     assert hints() == {"E11.9": ["excludes1", "use_additional_code"], "E10.9": ["excludes1"]}

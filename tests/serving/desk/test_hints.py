@@ -1,4 +1,4 @@
-"""What the desk's page shows of a document, with hints by the rules for codes."""
+"""Hints by the rules for codes, for what is decided so far."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
 
 from plant_plugin.model.predictor import Predictor
-from plant_plugin.serving.desk.shown import hints_of, shown
+from plant_plugin.serving.desk.hints import hints_of
 from plant_plugin.serving.desk.store import Decision, Opened, Suggested
 
 TEXT = "fracture of the left femur and of the right femur, diabetes"
 LEFT, RIGHT = [(0, 8)], [(31, 49)]  # "fracture" with "of the left" behind it; "of the right femur"
-NAMES = {"E11.9": "diabetes"}
 
 
 def coder(labels: str) -> Predictor:
-    return cast(Predictor, SimpleNamespace(labels=labels.split(), names=NAMES.get))
+    return cast(Predictor, SimpleNamespace(labels=labels.split()))
 
 
 def suggested(label: str, spans: list[tuple[int, int]] | None = None, *, predicted: bool = True) -> Suggested:
@@ -54,11 +53,3 @@ def test_words_that_a_coder_marked_come_before_the_model_s() -> None:
 
 def test_other_labels_have_no_hints() -> None:
     assert rules(opened(suggested("L3")), "L3 L4") == {}
-
-
-def test_what_the_page_gets() -> None:
-    content = shown(opened(suggested("E11.9"), E10_9=("add", [])), coder("E11.9 E10.9"))
-    assert content["text"] == TEXT
-    assert content["suggested"] == [{**suggested("E11.9"), "name": "diabetes"}]
-    assert content["decisions"] == [{"label": "E10.9", "kind": "add", "spans": [], "at": 0.0, "name": None}]
-    assert set(cast(dict[str, object], content["hints"])) == {"E11.9", "E10.9"}

@@ -1,25 +1,12 @@
-"""A document as the desk's page shows it, with names of its codes and hints by the rules for them."""
+"""Hints by the rules for codes, for what is decided on a document so far."""
 
 from __future__ import annotations
-
-from dataclasses import asdict
 
 from plant_plugin.model.coding_rules import rules_for
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.model.scored_label import Hint
 from plant_plugin.model.sides import sides_said
 from plant_plugin.serving.desk.store import Opened
-
-
-def shown(opened: Opened, predictor: Predictor) -> dict[str, object]:
-    """Return a document as JSON has it."""
-    name = predictor.names
-    return {
-        **asdict(opened),
-        "suggested": [{**each, "name": name(each["label"])} for each in opened.suggested or ()],
-        "decisions": [{**asdict(each), "name": name(each.label)} for each in opened.decisions.values()],
-        "hints": hints_of(opened, predictor),
-    }
 
 
 def hints_of(opened: Opened, predictor: Predictor) -> dict[str, list[Hint]]:

@@ -1,0 +1,51 @@
+"""Which labels count for a document that coders have finished, and who gave them.
+
+A lead's word counts, where one has finished the document; else a label is given where more than half of those who have
+finished it gave it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from plant_plugin.data.text import Spans
+from plant_plugin.serving.desk.people import LEAD
+from plant_plugin.serving.desk.remarks import unknown
+from plant_plugin.serving.desk.store import Decision, Desk, given, gives
+from plant_plugin.serving.desk.votes import margins, weighty
+
+SPLIT = "codes_left_out_because_coders_are_split"
+UNKNOWN = "codes_that_the_desk_does_not_know"
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A label that counts for a document."""
+
+    label: str
+    by: list[tuple[str, Decision]] = field(repr=False)  # the coders who gave it
+    known: bool  # False: a coder took it though the desk knows no such code
+
+    @property
+    def spans(self) -> Spans:
+        """The words that any of them marked, in characters."""
+        return sorted({span for _, decision in self.by for span in decision.spans})
+
+
+def settled(desk: Desk, counts: Counter[str]) -> Iterator[tuple[int, str, list[Settled]]]:
+    """Yield each finished document, its text and its labels; ``counts`` gets what is left out or unknown."""
+    people = {coder.id: coder for coder in desk.people.all()}
+    with desk.reads.begin() as connection:
+        none = unknown(connection)
+    for number, text, by in desk.finished():
+        weigh = weighty([(people[who].role == LEAD, (people[who].name, said)) for who, _, said in by])
+        labels = list[Settled]()
+        for label, margin in margins([given(said) for _, said in weigh]).items():
+            counts.update([SPLIT] * (margin == 0))
+            if margin > 0:
+                yes = [(name, said[label]) for name, said in weigh if label in said and gives(said[label])]
+                labels.append(Settled(label, yes, (number, label) not in none))
+        counts.update([UNKNOWN] * sum(not one.known for one in labels))
+        yield number, text, labels
