@@ -56,7 +56,7 @@ def fill(desk: Desk) -> None:
         for one in range(finished)
         for place, kind in enumerate([*["accept" if place % 3 else "reject" for place in range(each)], "done"])
     ]  # fmt: skip
-    with desk._write.begin() as connection:
+    with desk.writes.begin() as connection:
         connection.execute(insert(changes), rows)
         connection.execute(
             insert(suggestions), [{"document": one + 1, "model": MODEL, "labels": told} for one in range(DOCUMENTS)]

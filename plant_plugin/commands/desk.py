@@ -45,7 +45,7 @@ desk.add_command(export_desk)
 @DESK
 @click.argument("name")
 @click.option("--role", type=click.Choice(("coder", "lead")), default="coder", show_default=True,
-              help="A lead sees the figures of all, and a lead's codes overrule those of coders.")  # fmt: skip
+              help="A lead sees all documents and figures, and a lead's word on a code settles it.")  # fmt: skip
 def add_coder(desk_file: Path, name: str, role: str) -> None:
     """Make an account for NAME and print its token, this once; makes DESK.sqlite where it is not there."""
     click.echo(open_desk(desk_file, make=True).people.add(name, role))

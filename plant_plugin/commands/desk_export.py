@@ -42,12 +42,10 @@ def export_desk(desk_file: Path, out: Path, form: str, system: str | None) -> No
     if system is not None and form != "fhir":
         raise ConfigError("only FHIR names the code system", where="--system", fix="leave it out, or --form fhir")
     at = open_desk(desk_file)
-    from plant_plugin.serving.desk.accepted import write_accepted, write_ids
+    from plant_plugin.serving.desk.accepted import write_accepted
     from plant_plugin.serving.desk.export import export
 
     counts = export(at, out, form) if form in TRAINING else write_accepted(at, out, form, system)
-    if form in TRAINING:
-        write_ids(at, out, form)
     for name, number in counts.items():
         click.echo(count_line(name, number))
     click.echo(f"written: {out}", err=True)

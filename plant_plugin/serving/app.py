@@ -86,7 +86,7 @@ def create_app(
     _add_pages(app, asker)
     sitting = None
     if desk is not None:
-        from plant_plugin.serving.desk.web import add_desk  # needs SQLAlchemy, which only the desk does
+        from plant_plugin.serving.desk.routes import add_desk  # needs SQLAlchemy, which only the desk does
 
         sitting = add_desk(app, desk, predictor)
     return app

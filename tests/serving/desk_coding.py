@@ -31,8 +31,8 @@ def lines(desk: Desk) -> list[tuple[object, ...]]:
 
 def code(desk: Desk, who: Coder, document: int, *decisions: Decision) -> None:
     """Lend the document whatever the queue says, decide and finish."""
-    with desk._write.begin() as connection:
-        desk._lend(connection, who, document, MODEL, 0.0)
+    with desk.writes.begin() as connection:
+        desk.lend(connection, who, document, MODEL, 0.0)
     for place, one in enumerate(decisions):
         desk.decide(who, f"key-{document}-{place}-x", document, one)
     desk.finish(who, f"key-{document}-done", document)
@@ -53,7 +53,7 @@ def coded_desk(desk: Desk) -> Desk:
     code(desk, ana, two, Decision("R50", "accept", []), Decision("R05", "accept", []))
     code(desk, berta, two, Decision("R50", "accept", []), Decision("R05", "accept", []))
     code(desk, lea, two, Decision("R50", "accept", [(0, 5)]), Decision("R05", "reject", []))
-    with desk._write.begin() as connection:
-        desk._lend(connection, ana, three, MODEL, 0.0)
+    with desk.writes.begin() as connection:
+        desk.lend(connection, ana, three, MODEL, 0.0)
     desk.decide(ana, "key-unfinished", three, Decision("R50", "accept", []))
     return desk

@@ -160,6 +160,7 @@ def write_sets(
     dry_run: bool = False,
     names: Mapping[str, Mapping[str, str]] | None = None,
     texts: Iterable[Path] = (),
+    beside: Mapping[str, str] | None = None,
 ) -> Provenance:
     """Write ``train.txt``, ``train_evidence.tsv`` and so on of each set, all or none, with a ``provenance.json``.
 
@@ -173,6 +174,7 @@ def write_sets(
         dry_run: Write nothing.
         names: Of each set what labels stand for.
         texts: Files that were read too, and whose names may be a patient's.
+        beside: Names and content of further files of each set.
 
     Returns:
         ``counts`` of the whole and ``sets``, for each folder its counts.
@@ -198,9 +200,16 @@ def write_sets(
                 for split, documents in splits.items():
                     _write_split(folder / f"{split}.txt", [document for document in documents if document.labels])
                 write_names(folder, _labels(splits), of_set[name])
+                write_beside(folder, beside or {})
                 counts = {**content["counts"], **counts_of[name]}
                 write_provenance(folder, {**content, "sources": described, "counts": counts})
     return {"counts": content["counts"], "sets": counts_of}
+
+
+def write_beside(folder: Path, content: Mapping[str, str]) -> None:
+    """Write files by their names, before the provenance that lists them."""
+    for name, text in content.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
 
 
 def _counted(splits: Mapping[str, Sequence[Marked]]) -> dict[str, int]:

@@ -96,8 +96,8 @@ def as_bytes(desk: Desk, form: str, counts: Counter[str], system: str | None = N
     return write([HEADER, *(row for document, each in coded for row in _rows(document, each))])
 
 
-def write_ids(desk: Desk, out: Path, form: str) -> None:
-    """Write ``documents.tsv`` beside an export that trains: its line or number of each document, and the own id.
+def ids_table(desk: Desk, form: str) -> str:
+    """Return ``documents.tsv`` of an export that trains: its line or number of each document, and the own id.
 
     In ``train.txt`` documents have no number but their line, and those without a code are not there.
     """
@@ -106,8 +106,9 @@ def write_ids(desk: Desk, out: Path, form: str) -> None:
         numbered = list(enumerate((document for document, codes in coded if codes), 1))
     else:
         numbered = list(zip((number for number, _, _ in desk.finished()), (one for one, _ in coded), strict=True))
-    with atomic_write(out / "documents.tsv") as path, path.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, delimiter="\t", lineterminator="\n").writerows([("number", "document"), *numbered])
+    stream = io.StringIO()
+    csv.writer(stream, delimiter="\t", lineterminator="\n").writerows([("number", "document"), *numbered])
+    return stream.getvalue()
 
 
 def _rows(document: str, codes: Sequence[Accepted]) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ const KEYS = {
   "a": "accept the code", "e": "accept it, and the model’s words prove it", "r": "reject it",
   "j ↓ / k ↑": "next, previous code", "m": "mark the words that prove it: ← → ↑ ↓ move, Shift extends, Enter keeps, Delete takes away, Esc ends",
   "/": "search any code by number or name; for one that the desk does not know it asks again", "u": "undo; at the start of a document: back to the one before",
-  "n": "finish this document, and the next", "g": "figures of the team (leads)", "?": "these keys",
+  "n": "finish this document, and the next", "g": "figures of the team (leads)", "d": "list of documents (leads)", "?": "these keys",
 };
 let me = null, doc = null, codes = [], words = [], current = 0, marking = null, armed = false;
 const UNDOING = "Wait until what you took back is shown.";
@@ -17,6 +17,7 @@ function element(tag, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+const counted = (many, one, more = `${one}s`) => `${many.toLocaleString("en")} ${many === 1 ? one : more}`;
 function say(text, wrong = false) {
   at("said").textContent = text;
   at("said").classList.toggle("wrong", wrong);
@@ -76,7 +77,7 @@ function welcome(found) {
   const first = !me;
   me = found;
   at("who").textContent = `${me.coder} (${me.role})`;
-  at("figures-button").hidden = me.role !== "lead";
+  for (const id of ["figures-button", "documents-button"]) at(id).hidden = me.role !== "lead";
   at("token").blur();
   at("sign-in").hidden = true;
   at("work").hidden = false;
@@ -96,18 +97,20 @@ function next(then = show) { change("next", { order: at("order").value }, then);
 function show(answer) {
   const same = doc && answer.document && doc.id === answer.document.id ? codes[current] : null;
   doc = answer.document;
-  at("left").textContent = `${answer.left.toLocaleString("en")} documents wait`;
+  at("left").textContent = counted(answer.left, "document waits", "documents wait");
   at("title").textContent = doc ? `Document ${doc.name}` : "Nothing waits";
   const decided = new Map((doc ? doc.decisions : []).map((one) => [one.label, one]));
   codes = (doc ? doc.suggested : []).map((one) => ({ ...one, decision: decided.get(one.label) || null }));
   const known = new Set(codes.map((one) => one.label));
   for (const one of decided.values()) if (!known.has(one.label)) codes.push({ ...fromSearch(one.label, one.name, one), known: one.known });
+  if (doc && doc.readings) codes = withReadings(codes, doc.readings);
   current = same ? Math.max(0, codes.findIndex((one) => one.label === same.label)) : 0;
   armed = false;
   marking = null;
   showText(doc ? doc.text : "");
   draw();
-  if (doc) say(`Document ${doc.name}: ${codes.filter((one) => one.predicted).length} codes are suggested.`);
+  if (doc && unsettled()) say(`Document ${doc.name}: ${counted(unsettled(), "code")} to settle.`);
+  else if (doc) say(`Document ${doc.name}: ${counted(codes.filter((one) => one.predicted).length, "code is suggested", "codes are suggested")}.`);
   else say("Nothing waits for you. Thank you.");
 }
 const fromSearch = (label, name, decision) => ({ label, name, probability: null, predicted: false, spans: [], decision, known: true });
@@ -143,6 +146,7 @@ function draw() {
       marking && place === marking.cursor ? "cursor" : ""].join(" ").trim();
   });
   at("marking").hidden = !marking;
+  drawHints();
   const here = at("codes").children[current];
   if (here) here.scrollIntoView({ block: "nearest" });
   const word = marking ? words[marking.cursor] : code && words.find((one) => touches(one, [...spansOf(code), ...code.spans]));
@@ -151,7 +155,7 @@ function draw() {
 function row(code, place) {
   const kind = code.decision ? code.decision.kind : "";
   const marks = spansOf(code).length;
-  const hints = doc && Object.hasOwn(doc.hints, code.label) ? doc.hints[code.label] : [];
+  const hints = hintsOf(code);
   const state = { accept: "accepted", reject: "rejected", add: "added" }[kind] || (code.predicted ? "suggested" : "perhaps");
   const odds = code.probability === null ? "" : `, ${Math.round(100 * code.probability)} %`;
   const button = (text, shape, does, pressed) => {
@@ -161,13 +165,18 @@ function row(code, place) {
   };
   const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || (code.known === false ? "a code that this desk does not know" : ""));
   head.addEventListener("click", () => { current = place; draw(); });
+  const told = element("p", { class: "state" }, `${state}${odds}${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${counted(hints.length, "hint")}` : ""}`);
   const tools = element("div", { class: "bar" },
-    element("span", { class: "state" }, `${state}${odds}${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${hints.length} ${hints.length === 1 ? "hint" : "hints"}` : ""}`),
     button("Accept", "Accept", accept, String(kind === "accept" || kind === "add")),
     button("Reject", "Reject", reject, String(kind === "reject")), button("Mark words for", "Mark", startMarking, null));
   const side = kind === "reject" ? "no" : kind ? "yes" : "";
-  const told = hints.length && place === current ? [element("ul", { class: "hints" }, ...hints.map((one) => element("li", {}, one.text)))] : [];
-  return element("li", { class: side, "aria-current": String(place === current) }, head, ...told, tools);
+  return element("li", { class: side, "aria-current": String(place === current) }, head, ...readingsOf(code), told, tools);
+}
+const hintsOf = (code) => doc && code && Object.hasOwn(doc.hints, code.label) ? doc.hints[code.label] : [];
+function drawHints() {
+  const hints = hintsOf(codes[current]);
+  at("hints").hidden = !hints.length;
+  at("hints").replaceChildren(element("ul", {}, ...hints.map((one) => element("li", {}, one.text))));
 }
 
 // What the rules for codes say, as far as it is decided: a help, so nobody is told where it cannot be had.
@@ -213,10 +222,12 @@ function undo() {
 function finish() {
   if (undoing) return say(UNDOING, true);
   if (!doc) return next();
-  const open = codes.filter((one) => one.predicted && !one.decision).length;
+  const read = doc.readings && doc.readings.length;
+  const open = read ? unsettled() : codes.filter((one) => one.predicted && !one.decision).length;
   if (open && !armed) {
     armed = true;
-    return say(`${open} suggested ${open === 1 ? "code is" : "codes are"} not decided. Press n again to leave them out.`, true);
+    const left = read ? counted(open, "code is not settled", "codes are not settled") : counted(open, "suggested code is not decided", "suggested codes are not decided");
+    return say(`${left}. Press n again to leave ${open === 1 ? "it" : "them"} out.`, true);
   }
   say("Saving …");
   change("finish", { key: key(), document: doc.id }, () => next());
@@ -269,7 +280,7 @@ function lineAway(step) {
 }
 function keep(first, last) {
   const spans = joined([...spansOf(codes[current]), [words[first].start, words[last].end]]);
-  decide(yes(), spans, `has ${spans.length} marked ${spans.length === 1 ? "passage" : "passages"}.`);
+  decide(yes(), spans, `has ${counted(spans.length, "marked passage")}.`);
   if (marking) marking = { cursor: marking.cursor, anchor: null };
   draw();
 }
@@ -375,23 +386,26 @@ function table(caption, heads, rows) {
 }
 async function openFigures() {
   if (!me || me.role !== "lead") return;
+  at("figures-content").replaceChildren(element("p", { role: "status" }, "Counting …"));
+  at("figures").showModal();
   const found = await insist("figures");
   const share = (one) => {
     const value = one.suggested ? one.accepted / one.suggested : 0;
     return element("span", {}, element("meter", { min: 0, max: 1, value, "aria-label": `accepted share of ${one.label}` }), ` ${Math.round(100 * value)} %`);
   };
   at("figures-content").replaceChildren(
-    element("p", {}, `${number(found.finished)} of ${number(found.documents)} documents are finished.`),
+    element("p", {}, `Finished: ${number(found.finished)} of ${counted(found.documents, "document")}.`),
     table("Coders", ["coder", "role", "documents", "seconds a document"], found.coders.map((one) => [one.coder, one.role, one.documents, one.seconds])),
-    table("Agreement (Cohen’s κ)", ["first", "second", "documents", "labels", "κ"], found.pairs.map((pair) => [pair.first, pair.second, pair.documents, pair.decisions, pair.kappa])),
+    table("Agreement", ["first", "second", "documents", "agreed", "codes given", "F1", "κ"], found.pairs.map((pair) => [
+      pair.first, pair.second, pair.documents, pair.percent === null ? "–" : `${number(pair.percent)} % (${pair.agreed} of ${pair.decisions})`,
+      `${pair.first_gave} and ${pair.second_gave}, both ${pair.both_gave}`, pair.f1 === null ? "–" : `${number(pair.f1)} %`, pair.kappa])),
     table("Codes", ["code", "suggested", "accepted", "rejected", "added", "share"],
       found.codes.slice(0, 200).map((one) => [one.label, one.suggested, one.accepted, one.rejected, one.added, share(one)])));
-  at("figures").showModal();
 }
 
 // Keys and buttons.
 const PLAIN = {
-  a: accept, e: acceptWords, r: reject, n: finish, u: undo, m: startMarking, g: openFigures, "/": openSearch,
+  a: accept, e: acceptWords, r: reject, n: finish, u: undo, m: startMarking, g: openFigures, d: () => openDocuments(), "/": openSearch,
   "?": () => at("help").showModal(), j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1),
 };
 const MARKING = {

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plant_plugin.errors import DataError
-from plant_plugin.prepare.marked.marked import Marked, write_sets
+from plant_plugin.prepare.marked.marked import Marked, write_beside, write_sets
 from plant_plugin.prepare.output import staged, write_provenance
+from plant_plugin.serving.desk.accepted import ids_table
 from plant_plugin.serving.desk.settled import settled
 from plant_plugin.serving.desk.store import Desk
 
 CONTROL = "label"  # of Label Studio's spans
+IDS = "documents.tsv"  # which line or number is which document
 
 
 def export(desk: Desk, out: Path, form: str = "libmultilabel") -> dict[str, int | str]:
@@ -35,11 +37,15 @@ def export(desk: Desk, out: Path, form: str = "libmultilabel") -> dict[str, int 
     if not any(document.labels for _, document in documents):
         fix = "finish documents at the desk first (the key n)"
         raise DataError("no finished document has a label", where=str(desk.path), fix=fix)
+    beside = {IDS: ids_table(desk, form)}
     if form == "libmultilabel":
         content = {"command": "desk export", "options": {}, "counts": dict(counts)}
-        provenance = write_sets(out, {"": {"train": [document for _, document in documents]}}, (), content)
+        provenance = write_sets(
+            out, {"": {"train": [document for _, document in documents]}}, (), content, beside=beside
+        )
         return {**provenance["counts"], **provenance["sets"][""]}
     with staged(out) as stage:
+        write_beside(stage, beside)
         (_label_studio if form == "labelstudio" else _brat)(stage, documents, counts)
         write_provenance(stage, {"command": "desk export", "options": {"form": form}, "counts": dict(counts)})
     return {"documents": len(documents), **counts}

@@ -1,7 +1,9 @@
 """Figures of a team: how far it has come, how long it takes, how coders agree with each other and the model.
 
-Agreement is Cohen's κ (Cohen 1960, scikit-learn's) of "the document has the label", over the labels of a document that
-the model suggested or one of the two gave: over all labels of a model nearly everything would be an agreed no.
+Agreement is on "the document has the label", over the labels of a document that the model suggested or one of the two
+gave: over all labels of a model nearly everything would be an agreed no. Its share, F1 of the labels that the two gave
+(2 · both / (first + second), which needs no agreed no) and Cohen's κ (Cohen 1960, scikit-learn's) stand side by side: κ
+takes off what chance would agree on, and where nearly all labels are given by both it is near 0 or below.
 """
 
 from __future__ import annotations
@@ -29,6 +31,12 @@ class Pair(TypedDict):
     second: str
     documents: int  # that both have finished
     decisions: int  # labels of these documents that are compared
+    agreed: int  # of these, on which both said the same
+    percent: float | None  # agreed of decisions; None: nothing is shared
+    first_gave: int
+    second_gave: int
+    both_gave: int
+    f1: float | None  # percent, of what they gave; None: neither gave a label
     kappa: float | None  # None: both always said the same one thing, or nothing is shared
 
 
@@ -79,8 +87,26 @@ class _Said:
         from sklearn.metrics import cohen_kappa_score
 
         defined = len({*self.first, *self.second}) == 2
-        kappa = round(float(cohen_kappa_score(self.first, self.second)), 4) if defined else None
-        return Pair(first=first, second=second, documents=self.documents, decisions=len(self.first), kappa=kappa)
+        answers = Counter(zip(self.first, self.second, strict=True))
+        both, agreed = answers[True, True], answers[True, True] + answers[False, False]
+        gave = both + answers[True, False], both + answers[False, True]
+        return Pair(
+            first=first,
+            second=second,
+            documents=self.documents,
+            decisions=len(self.first),
+            agreed=agreed,
+            percent=_percent(agreed, len(self.first)),
+            first_gave=gave[0],
+            second_gave=gave[1],
+            both_gave=both,
+            f1=_percent(2 * both, sum(gave)),
+            kappa=round(float(cohen_kappa_score(self.first, self.second)), 4) if defined else None,
+        )
+
+
+def _percent(part: int, whole: int) -> float | None:
+    return round(100 * part / whole, 1) if whole else None
 
 
 def figures(desk: Desk) -> Figures:

@@ -1,6 +1,6 @@
 """What is said beside decisions, a line each, which stays for ever as decisions do.
 
-So far: that a coder took a code though the desk knows no such code.
+That a coder took a code though the desk knows no such code, and to whom a lead gave a document.
 """
 
 from __future__ import annotations

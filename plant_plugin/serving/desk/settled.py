@@ -1,7 +1,7 @@
 """Which labels count for a document that coders have finished, and who gave them.
 
-A lead's word counts, where one has finished the document; else a label is given where more than half of those who have
-finished it gave it.
+A lead's word on a label settles it. Where no lead has decided on it, it is given where more than half of the coders who
+have finished the document gave it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from plant_plugin.data.text import Spans
-from plant_plugin.serving.desk.people import LEAD
 from plant_plugin.serving.desk.remarks import unknown
-from plant_plugin.serving.desk.store import Decision, Desk, given, gives
-from plant_plugin.serving.desk.votes import margins, weighty
+from plant_plugin.serving.desk.store import Decision, Desk, gives
+from plant_plugin.serving.desk.voices import heard
 
 SPLIT = "codes_left_out_because_coders_are_split"
 UNKNOWN = "codes_that_the_desk_does_not_know"
@@ -40,12 +39,11 @@ def settled(desk: Desk, counts: Counter[str]) -> Iterator[tuple[int, str, list[S
     with desk.reads.begin() as connection:
         none = unknown(connection)
     for number, text, by in desk.finished():
-        weigh = weighty([(people[who].role == LEAD, (people[who].name, said)) for who, _, said in by])
         labels = list[Settled]()
-        for label, margin in margins([given(said) for _, said in weigh]).items():
-            counts.update([SPLIT] * (margin == 0))
-            if margin > 0:
-                yes = [(name, said[label]) for name, said in weigh if label in said and gives(said[label])]
+        for label, voices in heard(people, by).items():
+            yes = [voice for voice in voices if voice and gives(voice[1])]
+            counts.update([SPLIT] * (2 * len(yes) == len(voices)))
+            if 2 * len(yes) > len(voices):
                 labels.append(Settled(label, yes, (number, label) not in none))
         counts.update([UNKNOWN] * sum(not one.known for one in labels))
         yield number, text, labels

@@ -26,6 +26,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.serving.desk.damage import document_hash
 from plant_plugin.serving.desk.opening import open_file
 from plant_plugin.serving.desk.people import LEAD, Coder, People
+from plant_plugin.serving.desk.readers import READERS, ask_further
 from plant_plugin.serving.desk.remarks import UNKNOWN, remark
 from plant_plugin.serving.desk.tables import (
     DECISIONS,
@@ -40,7 +41,7 @@ from plant_plugin.serving.desk.tables import (
     suggestions,
     work,
 )
-from plant_plugin.serving.desk.turns import READERS, Refused, ask_further, check_turn, next_for
+from plant_plugin.serving.desk.turns import Refused, check_turn, next_for
 from plant_plugin.serving.desk.votes import margins
 
 LEASE = 20 * 60.0  # seconds that a document is a coder's after opening or deciding
@@ -79,6 +80,9 @@ class Decision:
     at: float = field(default=0.0, compare=False)  # seconds since 1970; of one that is written down
 
 
+Work = tuple[int, str, dict[str, Decision]]  # on a document: coder, model, decisions
+
+
 @dataclass(frozen=True)
 class Opened:
     """A document as its coder sees it."""
@@ -97,7 +101,7 @@ class Desk:
     def __init__(self, path: Path, *, make: bool = False) -> None:
         """Errors: see :func:`.opening.open_file`."""
         self.path, engine = path, open_file(path, make=make)
-        self.reads, self._write = engine, engine.execution_options(**{WRITES: True})
+        self.reads, self.writes = engine, engine.execution_options(**{WRITES: True})
         self.people = People(engine)
 
     def close(self) -> None:
@@ -117,7 +121,7 @@ class Desk:
         """
         ids, rest = list[int](), iter(sent)
         while some := list(islice(rest, TOGETHER)):  # read before the lock is taken: who sends may be slow
-            with self._write.begin() as connection:
+            with self.writes.begin() as connection:
                 ids += [_added(connection, name, content, date, wanted) for name, content in some]
         return ids
 
@@ -131,7 +135,7 @@ class Desk:
 
     def suggest(self, model: str, read: Iterable[tuple[int, Suggestions]]) -> None:
         """Keep what a model says of documents."""
-        with self._write.begin() as connection:
+        with self.writes.begin() as connection:
             for document, suggestion in read:
                 values = {"document": document, "model": model, "labels": _json(suggestion.labels)}
                 connection.execute(insert_or_ignore(suggestions).values(values).on_conflict_do_nothing())
@@ -141,15 +145,16 @@ class Desk:
     def next(self, coder: Coder, order: str, model: str) -> int | None:
         """Lend a coder the next document, see :func:`.turns.next_for`; None: no more."""
         now = time.time()
-        with self._write.begin() as connection:
+        with self.writes.begin() as connection:
             document = next_for(connection, coder, order, now)
             if document is not None:
-                self._lend(connection, coder, document, model, now)
+                self.lend(connection, coder, document, model, now)
         return document
 
-    def _lend(
+    def lend(
         self, connection: Connection, coder: Coder, document: int, model: str, now: float, *, opened: bool = True
     ) -> None:
+        """Let a document be a coder's for a while; ``opened``: the coder sees it now."""
         values = {"coder": coder.id, "document": document, "model": model, "until": now + LEASE}
         row = insert_or_ignore(work).values({**values, "finished": 0}).on_conflict_do_update(
             index_elements=["document", "coder"], set_={"until": now + LEASE, "model": model}
@@ -182,11 +187,10 @@ class Desk:
             row = connection.execute(select(documents).where(documents.c.id == document)).one()
             mine = (suggestions.c.document == document) & (suggestions.c.model == model)
             labels = connection.scalar(select(suggestions.c.labels).where(mine))
-            standing = connection.execute(_standing(coder.id, document))
-            decisions = {row.label: _decision(row) for row in standing}  # the last one on each label
-            last = connection.execute(_standing(coder.id, document, kinds=ENDING, newest=True)).first()
-        suggested = None if labels is None else _suggested(labels)
-        return Opened(row.id, row.name, row.text, suggested, decisions, "" if last is None else last.key)
+            rows = connection.execute(standing(coder.id, document))
+            decisions = {row.label: _decision(row) for row in rows}  # the last one on each label
+            last = connection.execute(standing(coder.id, document, kinds=ENDING, newest=True)).first()
+        return Opened(row.id, row.name, row.text, labels and _suggested(labels), decisions, last.key if last else "")
 
     def decide(self, coder: Coder, key: str, document: int, decision: Decision, *, known: bool = True) -> None:
         """Write down what a coder says of a label; ``known``: it is a code that the desk knows.
@@ -196,25 +200,25 @@ class Desk:
         """
         spans = sorted({(start, end) for start, end in decision.spans})
         said = {"kind": decision.kind, "label": decision.label, "spans": _json(spans)}
-        with self._write.begin() as connection:
-            if self._known(connection, coder, key, {"document": document, **said}):
+        with self.writes.begin() as connection:
+            if self.known(connection, coder, key, {"document": document, **said}):
                 return
             if check_turn(connection, coder, document, time.time()):
                 raise Refused("the document is finished; undo that first")
             length = connection.scalar(select(func.length(documents.c.text)).where(documents.c.id == document)) or 0
             if any(not 0 <= start < end <= length for start, end in spans):
                 raise Refused(f"a span is not inside the text of {length} characters")
-            self._append(connection, coder, key, document, finished=False, **said)
+            self.append(connection, coder, key, document, finished=False, **said)
             if not known:
                 remark(connection, coder.id, key, document, UNKNOWN, label=decision.label)
 
     def finish(self, coder: Coder, key: str, document: int) -> None:
         """End the coder's work on a document; Refused where it is not lent."""
-        with self._write.begin() as connection:
-            if self._known(connection, coder, key, {"document": document, "kind": DONE}):
+        with self.writes.begin() as connection:
+            if self.known(connection, coder, key, {"document": document, "kind": DONE}):
                 return
             if not check_turn(connection, coder, document, time.time()):
-                self._append(connection, coder, key, document, finished=True, kind=DONE)
+                self.append(connection, coder, key, document, finished=True, kind=DONE)
 
     def undo(self, coder: Coder, key: str, document: int | None, last: str | None = None) -> int | None:
         """Take back what the coder did last in a document; where nothing, the finishing of the one before.
@@ -225,41 +229,42 @@ class Desk:
         Raises:
             Refused: The document is not lent to the coder; or ``last``, what the coder sees as done last, is not.
         """
-        with self._write.begin() as connection:
+        with self.writes.begin() as connection:
             sent = select(changes.c.document).where(changes.c.coder == coder.id, changes.c.key == key)
             if (known := connection.scalar(sent)) is not None:
                 return known
             back = None
             if document is not None:
                 check_turn(connection, coder, document, time.time())
-                back = connection.execute(_standing(coder.id, document, kinds=ENDING, newest=True)).first()
+                back = connection.execute(standing(coder.id, document, kinds=ENDING, newest=True)).first()
                 if last is not None and last != (back.key if back else ""):
                     raise Refused("this document was changed in another tab: nothing was taken back, look again")
-            back = back or connection.execute(_standing(coder.id, kinds=(DONE,), newest=True)).first()
+            back = back or connection.execute(standing(coder.id, kinds=(DONE,), newest=True)).first()
             if back is None:
                 return None
-            self._append(connection, coder, key, back.document, finished=False, kind=UNDO, undoes=back.id)
+            self.append(connection, coder, key, back.document, finished=False, kind=UNDO, undoes=back.id)
             return int(back.document)
 
-    def _known(self, connection: Connection, coder: Coder, key: str, said: dict[str, object]) -> bool:
+    def known(self, connection: Connection, coder: Coder, key: str, said: dict[str, object]) -> bool:
         """Tell whether a change was written before; Refused where its key was used for another."""
         row = connection.execute(select(changes).where(changes.c.coder == coder.id, changes.c.key == key)).first()
         if row is not None and any(getattr(row, name) != value for name, value in said.items()):
             raise Refused("this key was used for another change")
         return row is not None
 
-    def _append(
+    def append(
         self, connection: Connection, coder: Coder, key: str, document: int, *, finished: bool, **said: object
     ) -> None:
+        """Write a change of a coder's own work."""
         now, mine = time.time(), (work.c.document == document) & (work.c.coder == coder.id)
         values = {"coder": coder.id, "document": document, "key": key, "at": now, **said}
         connection.execute(insert(changes).values(values))
         until = 0.0 if finished else now + LEASE
         connection.execute(update(work).where(mine).values(finished=int(finished), until=until))
         if said["kind"] in (DONE, UNDO):
-            ask_further(connection, document, self._readers(connection, document))
+            ask_further(connection, document, self.readers(connection, document))
 
-    def _readers(self, connection: Connection, document: int) -> int:
+    def readers(self, connection: Connection, document: int) -> int:
         """Return how many readers a document needs on which coders are split; 0 where they are not, or a lead spoke."""
         wanted = select(coders.c.id, coders.c.role).join_from(coders, work)
         finishers = connection.execute(wanted.where(work.c.document == document, work.c.finished == 1))
@@ -267,7 +272,7 @@ class Desk:
         if len(roles) < 2 or LEAD in roles.values():
             return 0
         labels: dict[int, dict[str, Decision]] = {coder: {} for coder in roles}
-        for row in connection.execute(_standing(document=document)):
+        for row in connection.execute(standing(document=document)):
             labels.setdefault(row.coder, {})[row.label] = _decision(row)
         return (len(roles) + 1) * (0 in margins([given(labels[coder]) for coder in roles]).values())
 
@@ -285,36 +290,38 @@ class Desk:
         ``unknown`` are labels that are no known codes.
         """
         coded, ids = list(sent), list[int]()
-        with self._write.begin() as connection:
+        with self.writes.begin() as connection:
             for name, content, decisions in coded:
                 ids.append(document := _added(connection, name, content, date, wanted))
                 if not document:
                     continue
-                self._lend(connection, coder, document, "", time.time(), opened=False)  # no time was taken here
+                self.lend(connection, coder, document, "", time.time(), opened=False)  # no time was taken here
                 for place, decision in enumerate(decisions):
                     said = {"kind": decision.kind, "label": decision.label, "spans": _json(decision.spans)}
                     key = f"import {document} {place}"
-                    self._append(connection, coder, key, document, finished=False, **said)
+                    self.append(connection, coder, key, document, finished=False, **said)
                     if decision.label in unknown:
                         remark(connection, coder.id, key, document, UNKNOWN, label=decision.label)
-                self._append(connection, coder, f"import {document}", document, finished=True, kind=DONE)
+                self.append(connection, coder, f"import {document}", document, finished=True, kind=DONE)
         return ids
 
-    def finished(self) -> Iterator[tuple[int, str, list[tuple[int, str, dict[str, Decision]]]]]:
-        """Yield each document that somebody has finished: id, text, and for each who did: coder, model, decisions."""
+    def finished(self, document: int | None = None) -> Iterator[tuple[int, str, list[Work]]]:
+        """Yield each document, or one, that somebody has finished: id, text, and who did: coder, model, decisions."""
         done = select(work).where(work.c.finished == 1).order_by(work.c.document, work.c.coder)
         texts = select(documents.c.id, documents.c.text).order_by(documents.c.id)
+        if document is not None:
+            done, texts = done.where(work.c.document == document), texts.where(documents.c.id == document)
         with self.reads.begin() as connection:
             decisions: dict[tuple[int, int], dict[str, Decision]] = {}
-            for row in connection.execute(_standing()):
+            for row in connection.execute(standing(document=document)):
                 decisions.setdefault((row.document, row.coder), {})[row.label] = _decision(row)
-            by: dict[int, list[tuple[int, str, dict[str, Decision]]]] = {}
+            by: dict[int, list[Work]] = {}
             for row in connection.execute(done):
                 coded = (row.coder, row.model, decisions.get((row.document, row.coder), {}))
                 by.setdefault(row.document, []).append(coded)
-            for document, content in connection.execute(texts):
-                if document in by:
-                    yield document, content, by[document]
+            for number, content in connection.execute(texts):
+                if number in by:
+                    yield number, content, by[number]
 
     def suggested(self) -> dict[tuple[int, str], list[Suggested]]:
         """Return document and model → what it suggested."""
@@ -330,11 +337,9 @@ class Desk:
 
     def times(self) -> list[tuple[int, int, float, str]]:
         """Return coder, document, time and kind of each opening and finishing that was not taken back, in order."""
-        wanted = _standing(kinds=(OPEN, DONE)).with_only_columns(
-            changes.c.coder, changes.c.document, changes.c.at, changes.c.kind
-        )
         with self.reads.begin() as connection:
-            return [(row.coder, row.document, row.at, row.kind) for row in connection.execute(wanted)]
+            rows = connection.execute(standing(kinds=(OPEN, DONE)))
+            return [(row.coder, row.document, row.at, row.kind) for row in rows]
 
 
 def _added(connection: Connection, name: str, content: str, date: str | None, wanted: int) -> int:
@@ -346,7 +351,7 @@ def _added(connection: Connection, name: str, content: str, date: str | None, wa
     return connection.scalar(row) or 0
 
 
-def _standing(
+def standing(
     coder: int | None = None, document: int | None = None, *, kinds: Sequence[str] = DECISIONS, newest: bool = False
 ) -> Select[tuple[object, ...]]:
     """Select the changes that were not taken back, the oldest first."""

@@ -1,18 +1,16 @@
 """Whose turn it is: which document a coder gets next, and whether one is still theirs.
 
-A document wants so many readers. Where those who finished it are split on a label it wants one more; a lead gets such
-documents first, and settles them alone.
+A lead gets the documents first on which coders are split, and settles them alone.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, func, select, update
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, func, select
 
 from plant_plugin.serving.desk.people import LEAD, Coder
+from plant_plugin.serving.desk.readers import READERS, SPLIT
 from plant_plugin.serving.desk.tables import coders, documents, work
 
-READERS = documents.c.wanted + documents.c.more
-SPLIT = documents.c.more > 0
 BY = {  # how the next document is chosen
     "uncertainty": (documents.c.uncertainty.desc(), documents.c.id),
     "date": (documents.c.date, documents.c.id),
@@ -27,14 +25,15 @@ class Refused(Exception):
 def next_for(connection: Connection, coder: Coder, order: str, now: float) -> int | None:
     """Return the document that the coder has begun, else the first that is free; None: no more.
 
-    Free is what still wants a reader, counting those who have finished it or have it lent.
+    Free is what still wants a reader, counting those who have finished it or have it lent. A lead may read besides.
     """
     mine = select(work.c.document).where(work.c.coder == coder.id)
     free = _taken(coder, now) < READERS
-    begun = select(documents.c.id).where(documents.c.id.in_(mine.where(work.c.finished == 0)), free)
+    lead = coder.role == LEAD
+    begun = select(documents.c.id).where(documents.c.id.in_(mine.where(work.c.finished == 0)))
     fresh = select(documents.c.id).where(documents.c.id.not_in(mine), free).order_by(*BY[order])
-    usual, split = fresh.where(~SPLIT), fresh.where(SPLIT)  # an index has them in each order
-    for wanted in (begun, *((split, usual) if coder.role == LEAD else (usual, split))):
+    kinds = (SPLIT, ~SPLIT) if lead else (~SPLIT, SPLIT)  # an index has them in each order
+    for wanted in (begun if lead else begun.where(free), *map(fresh.where, kinds)):
         if (document := connection.scalar(wanted.limit(1))) is not None:
             return document
     return None
@@ -49,15 +48,11 @@ def check_turn(connection: Connection, coder: Coder, document: int, now: float) 
     if not row.finished and row.until <= now:
         others = select(coders.c.name).join_from(coders, work).where(work.c.document == document, *_others(coder, now))
         names = list(connection.scalars(others.order_by(coders.c.id)))
-        if len(names) >= (connection.scalar(select(READERS).where(documents.c.id == document)) or 0):
+        if coder.role != LEAD and len(names) >= (
+            connection.scalar(select(READERS).where(documents.c.id == document)) or 0
+        ):
             raise Refused(f"your loan of this document has ended: {', '.join(names)} has it now, nothing was saved")
     return bool(row.finished)
-
-
-def ask_further(connection: Connection, document: int, readers: int) -> None:
-    """Let a document want so many readers, if that is more than it wanted first."""
-    more = func.max(0, readers - documents.c.wanted)
-    connection.execute(update(documents).where(documents.c.id == document, documents.c.more != more).values(more=more))
 
 
 def _taken(coder: Coder, now: float) -> ScalarSelect[int]:

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TypeVar
-
-Said = TypeVar("Said")
-
-
-def weighty(by: Sequence[tuple[bool, Said]]) -> list[Said]:
-    """Return what counts of all that was said: of leads (True) where one has spoken, else of everybody."""
-    return [said for lead, said in by if lead] or [said for _, said in by]
 
 
 def margins(labels: Sequence[Collection[str]]) -> dict[str, int]:

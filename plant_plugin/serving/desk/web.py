@@ -16,8 +16,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
@@ -37,6 +36,7 @@ from plant_plugin.serving.desk.figures import Figures, figures_apart
 from plant_plugin.serving.desk.hints import hints_of
 from plant_plugin.serving.desk.listed import Codes
 from plant_plugin.serving.desk.people import LEAD, LONGEST, SignIn
+from plant_plugin.serving.desk.readings import named_readings
 from plant_plugin.serving.desk.store import Decision, Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, model_hash, suggest
 from plant_plugin.serving.desk.tables import REJECT
@@ -115,19 +115,10 @@ class Sitting:
         if opened.suggested is None:
             await self.read([(opened.id, opened.text)])
             opened = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
-        return {"document": await run_in_threadpool(shown, opened, self.predictor, self.codes), "left": left}
-
-
-def add_desk(app: FastAPI, desk: Desk, predictor: Predictor) -> Sitting:
-    """Add the desk's page and questions to an application, which has to run :meth:`Sitting.ahead` of the answer."""
-    app.state.sitting = sitting = Sitting(desk, predictor, app.state.queue)
-    app.include_router(router)
-
-    @app.exception_handler(Refused)
-    async def refused(request: Request, error: Refused) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, 409)
-
-    return sitting
+        page = await run_in_threadpool(shown, opened, self.predictor, self.codes)
+        if who.coder.role == LEAD:
+            page["readings"] = await run_in_threadpool(named_readings, self.desk, opened.id, who.coder, self.codes)
+        return {"document": page, "left": left}
 
 
 def at_desk(request: Request) -> Sitting:
@@ -179,6 +170,7 @@ def _file(name: str, media_type: str) -> Callable[[], Response]:
 # The page, its script and its style, the same for everybody.
 router.get("")(_file("desk.html", "text/html"))
 router.get("/desk.js")(_file("desk.js", "text/javascript"))
+router.get("/lead.js")(_file("lead.js", "text/javascript"))
 router.get("/desk.css")(_file("desk.css", "text/css"))
 
 
@@ -251,11 +243,3 @@ async def undo(question: UndoQuestion, who: Changes, at: At) -> dict[str, object
     """Take the last decision back."""
     reopened = await run_in_threadpool(at.desk.undo, who.coder, question.key, question.document, question.last)
     return await at.shown(who, reopened if reopened is not None else question.document)
-
-
-@router.get("/figures")
-async def team_figures(who: Reads, at: At) -> Figures:
-    """Return the figures of the team; only for leads."""
-    if who.coder.role != LEAD:
-        raise HTTPException(403, "this is for leads")
-    return await at.figures()

@@ -14,7 +14,7 @@ pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-pl
 from desk_coding import code, coder
 
 from plant_plugin.errors import DataError
-from plant_plugin.serving.desk.accepted import HEADER, as_bytes, own_ids, write_accepted, write_ids
+from plant_plugin.serving.desk.accepted import HEADER, as_bytes, ids_table, own_ids, write_accepted
 from plant_plugin.serving.desk.store import Decision, Desk
 
 
@@ -76,12 +76,10 @@ def test_a_code_that_the_desk_does_not_know_is_marked_and_no_code_of_a_system(de
     assert codes == [{"coding": [{"system": "urn:codes", "code": "R05"}]}, {"text": "fever!"}]
 
 
-def test_numbers_and_lines_of_other_exports_have_their_ids(coded: Desk, tmp_path: Path) -> None:
-    write_ids(coded, tmp_path, "libmultilabel")
-    assert (tmp_path / "documents.tsv").read_text() == "number\tdocument\n1\ta\n2\tb\n"
-    write_ids(coded, tmp_path, "brat")
+def test_numbers_and_lines_of_other_exports_have_their_ids(coded: Desk) -> None:
+    assert ids_table(coded, "libmultilabel") == "number\tdocument\n1\ta\n2\tb\n"
     numbers = {str(number): name for number, name in own_ids(coded)}
-    written = [line.split("\t") for line in (tmp_path / "documents.tsv").read_text().splitlines()[1:]]
+    written = [line.split("\t") for line in ids_table(coded, "brat").splitlines()[1:]]
     assert written == [[number, name] for number, name in numbers.items() if name in "ab"]
 
 

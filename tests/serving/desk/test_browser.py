@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from desk_coding import code, coder
 from desk_robot import Robot, Said, Server, chromium
 from running_server import Running
 
@@ -18,7 +19,8 @@ from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.access import Limits, server_names
 from plant_plugin.serving.app import create_app
 from plant_plugin.serving.desk import hints
-from plant_plugin.serving.desk.store import Desk
+from plant_plugin.serving.desk.settled import settled
+from plant_plugin.serving.desk.store import Decision, Desk
 
 pytestmark = pytest.mark.browser
 LIMITS = Limits(drain_seconds=0)
@@ -167,13 +169,17 @@ def test_accessible_in_every_state(browser: Any, desk: Desk, url: str, width: in
     page.keyboard.press("n")
     page.wait_for_function("() => waiting === 0 && doc !== null")
     page.keyboard.press("g")
-    page.wait_for_selector("#figures[open]")
+    page.wait_for_selector("#figures[open] table")
     check("figures")
     page.emulate_media(color_scheme="dark")
     check("figures in the dark")
     page.keyboard.press("Escape")
+    page.keyboard.press("d")
+    page.wait_for_selector("#documents-rows tr")
+    check("documents")
+    page.keyboard.press("Escape")
     check("a document in the dark")
-    assert len(seen) == 9
+    assert len(seen) == 10
 
 
 def test_words_are_marked_with_the_mouse_too(browser: Any, desk: Desk, url: str, texts: list[str]) -> None:
@@ -216,7 +222,9 @@ def test_markup_in_a_document_stays_text(browser: Any, desk: Desk, url: str) -> 
     assert robot.errors == []
 
 
-def test_hints_stand_under_the_chosen_code(browser: Any, desk: Desk, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_of_the_chosen_code_stand_below_the_cards(
+    browser: Any, desk: Desk, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hints, "rules_for", lambda labels: CodingRules())
     robot = Robot(browser, url, desk.people.add("ana"), 1280)
     robot.look()
@@ -226,10 +234,8 @@ def test_hints_stand_under_the_chosen_code(browser: Any, desk: Desk, url: str, m
         robot.page.keyboard.press("Enter")
         robot.page.get_by_role("button", name="Take it all the same").click()
         robot.page.wait_for_function("label => codes.some((one) => one.label === label)", arg=label)
-    robot.page.wait_for_selector("#codes .hints li")
-    assert "not beside E11.9, unless the two are unrelated" in robot.page.inner_text(
-        "#codes [aria-current=true] .hints"
-    )
+    robot.page.wait_for_selector("#hints li")
+    assert "not beside E11.9, unless the two are unrelated" in robot.page.inner_text("#hints")
     states = robot.page.locator("#codes .state").all_inner_texts()
     assert sorted(state for state in states if "hint" in state) == ["added, 1 hint", "added, 2 hints"]
     assert robot.errors == []
@@ -261,3 +267,85 @@ def test_a_code_that_the_desk_does_not_know_is_taken_only_on_demand(browser: Any
     robot.rest()
     decisions = desk.opened(desk.people.named("ana"), shown["id"], "").decisions
     assert (decisions["X99"].kind, len(decisions["X99"].spans)) == ("add", 1)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_lead_finds_a_split_sees_both_sides_and_settles_it(browser: Any, desk: Desk, url: str, width: int) -> None:
+    ana, berta = coder(desk, "ana"), coder(desk, "berta")
+    [document] = desk.add_documents([("case 9", "sign3x and sign4x")], wanted=2)
+    code(desk, ana, document, Decision("L3", "add", [(0, 6)]), Decision("L4", "add", []))
+    code(desk, berta, document, Decision("L4", "add", []))
+    robot = Robot(browser, url, desk.people.add("lea", "lead"), width)
+    page = robot.page
+    assert robot.look()["id"] == document  # splits come to the lead first
+    first = page.locator("#codes > li").first
+    assert "L3" in first.inner_text()
+    assert "Split: ana added it · berta left it out" in first.inner_text()
+    page.keyboard.press("n")
+    assert "1 code is not settled" in page.inner_text("#said")
+    page.keyboard.press("e")  # with the words that ana marked
+    page.keyboard.press("n")
+    robot.rest()
+    [(_, _, labels)] = [one for one in settled(desk, Counter()) if one[0] == document]
+    assert {one.label: (one.by[0][0], one.spans) for one in labels} == {"L3": ("lea", [(0, 6)]), "L4": ("ana", [])}
+    page.get_by_role("button", name="Documents").click()
+    page.wait_for_selector("#documents-rows tr")
+    page.select_option("#documents-state", "done")
+    page.wait_for_function("() => document.querySelectorAll('#documents-rows tr').length === 1")
+    page.get_by_role("button", name="Open again for ana: case 9").click()
+    robot.rest()
+    page.select_option("#documents-state", "")
+    page.fill("#documents-name", "case 3")
+    page.wait_for_function("() => document.querySelectorAll('#documents-rows tr').length === 1")
+    page.get_by_label("Coder for case 3").select_option("berta")
+    page.get_by_role("button", name="Give case 3").click()
+    page.wait_for_function("() => document.querySelector('#documents-rows').textContent.includes('berta was given it')")
+    page.get_by_role("button", name="Read case 3").click()
+    page.wait_for_function("() => doc !== null && doc.name === 'case 3'")
+    assert [who for _, _, by in desk.finished(document) for who, _, _ in by] == [berta.id, desk.people.named("lea").id]
+    assert robot.errors == []
+
+
+CARDS = "[...document.querySelectorAll('#codes > li')].map((one) => [one.offsetTop, one.offsetHeight])"
+BROKEN = """() => {  // words that stand on two lines, of all text that is seen
+  const broken = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    if (!node.parentElement.checkVisibility()) continue;
+    for (const word of node.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_cards_keep_their_places_and_words_are_whole(browser: Any, desk: Desk, url: str, width: int) -> None:
+    robot = Robot(browser, url, desk.people.add("lea", "lead"), width)
+    page, shown = robot.page, robot.look()
+    page.evaluate("doc.hints[codes[1].label] = [{ text: 'a hint of several words' }]; draw()")
+    before = page.evaluate(CARDS)
+    assert len(before) == len(shown["codes"])
+    for keys in (["a"], ["r"], ["k", "e"], ["m", "Shift+ArrowRight", "Enter", "Escape"], ["k"], ["k"], ["k"]):
+        robot.press(*keys)
+        assert page.evaluate(CARDS) == before, keys
+    assert page.evaluate(BROKEN) == []
+    assert page.inner_text("#left") == "8 documents wait"
+    for key, ready in (("g", "#figures[open] table"), ("d", "#documents-rows tr"), ("?", "#help[open]")):
+        page.keyboard.press(key)
+        page.wait_for_selector(ready)
+        assert page.evaluate(BROKEN) == [], key
+        page.keyboard.press("Escape")
+    page.evaluate("at('title').style.width = '2ch'")  # the test itself sees what is broken
+    assert "Document" in page.evaluate(BROKEN)
+
+
+def test_one_document_waits(browser: Any, desk: Desk, url: str) -> None:
+    robot = Robot(browser, url, desk.people.add("ana"), 390)
+    for turn in range(7):
+        robot.document(4 if turn else 3)
+    robot.look()
+    assert robot.page.inner_text("#left") == "1 document waits"

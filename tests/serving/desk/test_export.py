@@ -15,6 +15,7 @@ from desk_coding import coder
 from plant_plugin.cli import plant
 from plant_plugin.data.evidence import read_evidence
 from plant_plugin.data.tables import read_any
+from plant_plugin.files import sha256
 from plant_plugin.serving.desk.store import Desk
 
 
@@ -74,3 +75,15 @@ def test_other_tools_read_an_export_and_it_comes_back(coded: Desk, tmp_path: Pat
     assert [read.texts[0][slice(*span)] for span in evidence[0]["R05"]] == ["cough"]
     again = run("add-documents", coded.path, tmp_path / "back" / "train.txt", "--coded-by", "ana")
     assert again.exit_code == 0, again.output
+
+
+@pytest.mark.parametrize("form", ["libmultilabel", "labelstudio", "brat"])
+def test_the_provenance_lists_every_other_file(coded: Desk, tmp_path: Path, form: str) -> None:
+    for _ in range(2):  # also where it was written before
+        assert run("export", coded.path, "--out", tmp_path / "out", "--form", form).exit_code == 0
+        named = {one["name"]: one for one in json.loads((tmp_path / "out" / "provenance.json").read_text())["files"]}
+        there = {path.name: path for path in (tmp_path / "out").iterdir() if path.name != "provenance.json"}
+        assert "documents.tsv" in there
+        assert {name: one["sha256"] for name, one in named.items()} == {
+            name: sha256(path) for name, path in there.items()
+        }

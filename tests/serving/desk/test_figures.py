@@ -14,7 +14,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from plant_plugin.cli import plant
 from plant_plugin.serving.desk.figures import figures
-from plant_plugin.serving.desk.store import Desk
+from plant_plugin.serving.desk.store import Decision, Desk
 
 
 def run(*arguments: object) -> Result:
@@ -31,6 +31,8 @@ def test_agreement_is_cohens_kappa(coded: Desk) -> None:
     assert pairs["ana", "berta"]["kappa"] == pytest.approx((observed - expected) / (1 - expected), abs=1e-4)
     assert pairs["ana", "berta"]["kappa"] == pytest.approx(cohen_kappa_score(ana, berta), abs=1e-4)
     assert (pairs["ana", "berta"]["documents"], pairs["ana", "berta"]["decisions"]) == (2, 7)
+    assert (pairs["ana", "berta"]["agreed"], pairs["ana", "berta"]["percent"]) == (5, 71.4)
+    assert [pairs["ana", "berta"][name] for name in ("first_gave", "second_gave", "both_gave", "f1")] == [4, 4, 3, 75.0]
     assert pairs["ana", "model"]["kappa"] == 1.0  # she took what was above the threshold
     assert pairs["berta", "model"]["kappa"] < 1.0
     codes = {one["label"]: one for one in found["codes"]}
@@ -53,3 +55,26 @@ def test_time_a_document_is_from_its_first_opening_to_its_end(desk: Desk) -> Non
             plain.execute("DROP TRIGGER IF EXISTS changes_are_not_changed")
             plain.execute("UPDATE changes SET at = ? WHERE kind = 'done' AND document = ?", [seconds, document])
     assert [one["seconds"] for one in figures(desk)["coders"]] == [20.0]
+
+
+def test_coders_who_agree_on_nearly_all_that_they_give_have_a_small_kappa_and_a_large_f1(desk: Desk) -> None:
+    """23 of 31 codes given by both, 4 by each alone: no agreed no, so that chance alone would agree on more."""
+    ana, berta = coder(desk, "ana"), coder(desk, "berta")
+    [document] = desk.add_documents([("a", "text")], wanted=2)
+    code(desk, ana, document, *(Decision(f"C{number}", "add", []) for number in range(27)))
+    code(desk, berta, document, *(Decision(f"C{number}", "add", []) for number in [*range(23), *range(27, 31)]))
+    [pair] = figures(desk)["pairs"]
+    assert (pair["agreed"], pair["decisions"], pair["percent"], pair["f1"]) == (23, 31, 74.2, 85.2)
+    assert pair["kappa"] == pytest.approx(-0.148, abs=1e-3)
+    told = run("agreement", desk.path).output
+    assert "74.2" in told
+    assert "85.2" in told
+
+
+def test_where_nothing_is_shared_nothing_is_claimed(desk: Desk) -> None:
+    for name in ("ana", "berta"):
+        who = coder(desk, name)
+        [document] = desk.add_documents([("a", "text")], wanted=2) if name == "ana" else [1]
+        code(desk, who, document)
+    [pair] = figures(desk)["pairs"]
+    assert (pair["percent"], pair["f1"], pair["kappa"]) == (None, None, None)

@@ -32,13 +32,13 @@ def test_errors_of_the_file_are_sentences_without_what_was_to_be_written(
     with closing(sqlite3.connect(desk.path)) as other:
         other.execute("BEGIN IMMEDIATE")
         held = Desk(desk.path)  # opening waits for no writer
-        with held._write.connect() as connection:
+        with held.writes.connect() as connection:
             connection.connection.driver_connection.execute("PRAGMA busy_timeout = 1")  # type: ignore[union-attr]
         with pytest.raises(PlantError, match="another program holds this file"):
             held.add_documents([("patient7", SECRET)])
         other.rollback()
     pages = sqlite3.connect(desk.path).execute("PRAGMA page_count").fetchone()[0]
-    with held._write.connect() as connection:
+    with held.writes.connect() as connection:
         connection.connection.driver_connection.execute(f"PRAGMA max_page_count = {pages}")  # type: ignore[union-attr]
     with pytest.raises(FullDiskError, match="the disk is full") as caught:
         held.add_documents((f"patient{number}", SECRET * 9999) for number in range(9))

@@ -8,8 +8,10 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
 
+from desk_coding import TEXT, code, coder
+
 from plant_plugin.serving.desk.settled import SPLIT, settled
-from plant_plugin.serving.desk.store import Desk
+from plant_plugin.serving.desk.store import Decision, Desk
 
 
 def test_more_than_half_of_the_coders_or_the_leads_word(coded: Desk) -> None:
@@ -20,3 +22,22 @@ def test_more_than_half_of_the_coders_or_the_leads_word(coded: Desk) -> None:
     ]
     assert [(one.label, [name for name, _ in one.by], one.spans) for one in found[2]] == [("R50", ["lea"], [(0, 5)])]
     assert counts == {SPLIT: 2}
+
+
+def test_what_a_lead_does_not_touch_stays_as_the_coders_agreed(desk: Desk) -> None:
+    ana, berta, lea = coder(desk, "ana"), coder(desk, "berta"), coder(desk, "lea", "lead")
+    [document] = desk.add_documents([("a", TEXT)], wanted=2)
+    code(desk, ana, document, Decision("R05", "accept", [(11, 16)]), Decision("R50", "accept", []))
+    code(desk, berta, document, Decision("R05", "accept", []), Decision("R21", "add", []))
+
+    def given() -> dict[str, list[str]]:
+        [(_, _, labels)] = settled(desk, counts)
+        return {one.label: [name for name, _ in one.by] for one in labels}
+
+    counts = Counter[str]()
+    assert given() == {"R05": ["ana", "berta"]}
+    assert counts[SPLIT] == 2
+    code(desk, lea, document, Decision("R50", "accept", []), Decision("R21", "reject", []))
+    counts = Counter[str]()
+    assert given() == {"R05": ["ana", "berta"], "R50": ["lea"]}
+    assert counts[SPLIT] == 0

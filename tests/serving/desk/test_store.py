@@ -51,7 +51,7 @@ def test_orders(desk: Desk) -> None:
     for number, (order, expected) in enumerate({"sent": late[0], "date": early[0], "uncertainty": early[1]}.items()):
         who = coder(desk, f"coder{number}")
         assert desk.next(who, order, MODEL) == expected
-        desk._write.dispose()
+        desk.writes.dispose()
         with sqlite3.connect(desk.path) as plain:
             plain.execute("DELETE FROM work")
 
@@ -149,10 +149,10 @@ def test_what_was_taken_back_cannot_be_taken_back_twice(desk: Desk) -> None:
     who = coder(desk, "one")
     [document] = desk.add_documents([("a", "x")])
     desk.next(who, "sent", MODEL)
-    with desk._write.begin() as connection:
-        desk._append(connection, who, "key-00001", document, finished=False, kind="undo", undoes=1)
+    with desk.writes.begin() as connection:
+        desk.append(connection, who, "key-00001", document, finished=False, kind="undo", undoes=1)
         with pytest.raises(IntegrityError):
-            desk._append(connection, who, "key-00002", document, finished=False, kind="undo", undoes=1)
+            desk.append(connection, who, "key-00002", document, finished=False, kind="undo", undoes=1)
 
 
 def test_who_sends_slowly_holds_nobody_up(desk: Desk) -> None:

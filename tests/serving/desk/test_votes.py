@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from plant_plugin.serving.desk.votes import margins, weighty
+from plant_plugin.serving.desk.votes import margins
 
 
 def test_more_than_half_give_a_label_and_half_are_split() -> None:
     assert margins([["a", "b"], ["a"], ["a", "c"]]) == {"a": 3, "b": -1, "c": -1}
     assert margins([["a", "b"], ["a"]]) == {"a": 2, "b": 0}
     assert margins([[], []]) == {}
-
-
-def test_a_leads_word_counts_alone() -> None:
-    assert weighty([(False, "x"), (True, "y"), (False, "z")]) == ["y"]
-    assert weighty([(False, "x"), (False, "z")]) == ["x", "z"]

@@ -26,6 +26,7 @@ from plant_plugin.serving.desk import hints as hints_module
 from plant_plugin.serving.desk import people, store, web
 from plant_plugin.serving.desk.accepted import as_bytes
 from plant_plugin.serving.desk.figures import figures
+from plant_plugin.serving.desk.lead_web import lead_router
 from plant_plugin.serving.desk.store import Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, LEAST, MOST, model_hash, suggest
 from plant_plugin.serving.desk.tries import MOST as MOST_TRIES
@@ -39,8 +40,12 @@ BODIES: dict[str, dict[str, Any]] = {
     "/desk/finish": {"key": "intruder-2", "document": 1},
     "/desk/undo": {"key": "intruder-3", "document": 1},
     "/desk/sign-out": {},
+    "/desk/give": {"key": "intruder-4", "document": 1, "coder": "ana"},
+    "/desk/reopen": {"key": "intruder-5", "document": 1, "coder": "ana"},
+    "/desk/take": {"key": "intruder-6", "document": 1},
 }
-READS = ("/desk/me", "/desk/codes?q=L3", "/desk/figures", "/desk/hints?document=1")
+READS = ("/desk/me", "/desk/codes?q=L3", "/desk/figures", "/desk/hints?document=1", "/desk/documents?name=case")
+LEADS = ("/desk/figures", "/desk/documents?name=case", "/desk/give", "/desk/reopen", "/desk/take")  # only for leads
 
 
 def browser(app: Any, **options: Any) -> TestClient:
@@ -267,11 +272,11 @@ def test_hints_follow_what_is_decided(sitter: Sitter, monkeypatch: pytest.Monkey
 
 
 def every_route() -> set[str]:
-    return {route.path for route in router.routes}
+    return {route.path for route in (*router.routes, *lead_router.routes)}
 
 
 def test_every_route_is_attacked_below() -> None:
-    public = {"/desk", "/desk/desk.js", "/desk/desk.css", "/desk/sign-in"}
+    public = {"/desk", "/desk/desk.js", "/desk/lead.js", "/desk/desk.css", "/desk/sign-in"}
     assert every_route() == public | set(BODIES) | {path.partition("?")[0] for path in READS}
 
 
@@ -284,7 +289,7 @@ def refuses_all(client: TestClient, desk: Desk, headers: dict[str, str], statuse
         assert not any(text in answer.text for text in secrets)
     for path in READS:
         answer = client.get(path, headers=headers)
-        assert answer.status_code in {401, 200 if 403 in statuses else 401, 403 if "figures" in path else 401}
+        assert answer.status_code in {401, 200 if 403 in statuses else 401, 403 if path in LEADS else 401}
         assert not any(text in answer.text for text in secrets)
     assert content(desk) == before
 
@@ -326,7 +331,14 @@ def test_another_coder_reads_and_changes_nothing_of_ones_document(sitter: Sitter
         assert answer.status_code == 409
         assert shown["text"] not in answer.text
     assert content(desk) == before
-    assert other.client.get("/desk/figures").status_code == 403
+    for path in LEADS:
+        if path in BODIES:
+            answer = other.client.post(path, json=BODIES[path], headers={"x-csrf": other.csrf})
+        else:
+            answer = other.client.get(path)
+        assert answer.status_code == 403, path
+        assert shown["name"] not in answer.text
+    assert content(desk) == before
 
 
 def test_an_address_that_guesses_tokens_has_to_wait(app: Any, desk: Desk) -> None:
@@ -376,7 +388,7 @@ def test_cookie_and_policies(app: Any, desk: Desk) -> None:
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
     assert "http://" not in page.text.replace("http://www.w3.org", "")
-    for path in ("/desk/desk.js", "/desk/desk.css"):
+    for path in ("/desk/desk.js", "/desk/lead.js", "/desk/desk.css"):
         assert client.get(path).status_code == 200
     secure = browser(app, base_url=f"https://{HOST}")
     answer = secure.post("/desk/sign-in", json={"token": desk.people.renew("ana")})

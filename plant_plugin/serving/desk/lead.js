@@ -1,0 +1,62 @@
+"use strict";
+// What only leads see: the list of documents, and what each coder said of one. The server refuses others.
+const STATES = { open: "open", begun: "begun", split: "split", done: "done" };
+const SAID = { accept: "accepted it", add: "added it", reject: "rejected it", "": "left it out" };
+let listedLast = 0; // id of the last document of the list
+
+// A document with the readings of its coders: codes on which they are split come first, with all words that they marked.
+function withReadings(codes, readings) {
+  const at = new Map(codes.map((one) => [one.label, one]));
+  for (const one of readings) {
+    if (!at.has(one.label)) at.set(one.label, { ...fromSearch(one.label, one.name, null), known: one.known });
+    const code = at.get(one.label), marked = joined(one.by.filter((each) => each.kind !== "reject").flatMap((each) => each.spans));
+    code.readings = one.by;
+    code.split = one.split;
+    if (marked.length) code.spans = marked;
+  }
+  return [...at.values()].sort((one, other) => Boolean(other.split) - Boolean(one.split));
+}
+function readingsOf(code) {
+  if (!code.readings) return [];
+  const said = code.readings.map((one) => `${one.coder} ${SAID[one.kind]}`).join(" · ");
+  return [element("p", { class: code.split ? "readings split" : "readings" }, code.split ? `Split: ${said}` : said)];
+}
+const unsettled = () => codes.filter((one) => one.split && !one.decision).length;
+
+// The list.
+async function openDocuments() {
+  if (!me || me.role !== "lead") return;
+  at("documents").showModal();
+  await listDocuments();
+}
+async function listDocuments(further = false) {
+  const asked = new URLSearchParams({ state: at("documents-state").value, name: at("documents-name").value.trim(), after: further ? listedLast : 0 });
+  const answer = await ask(`documents?${asked}`).catch(() => null);
+  if (!answer || !answer.ok) return say("The list cannot be had now.", true);
+  const found = await answer.json();
+  at("documents-counts").textContent = Object.keys(STATES).map((state) => `${number(found.counts[state])} ${STATES[state]}`).join(" · ");
+  const rows = found.documents.map((one) => documentRow(one, found.coders));
+  if (further) at("documents-rows").append(...rows);
+  else at("documents-rows").replaceChildren(...rows);
+  listedLast = found.documents.length ? found.documents[found.documents.length - 1].id : listedLast;
+  at("documents-more").hidden = !found.more;
+}
+function documentRow(one, coders) {
+  const does = (text, told, path, coder) => {
+    const made = element("button", { type: "button", "aria-label": `${told} ${one.name}` }, text);
+    made.addEventListener("click", () => change(path, { key: key(), document: one.id, ...coder() }, () => listDocuments()));
+    return made;
+  };
+  const readers = one.readers.map((reader) => element("p", {}, `${reader.coder} ${reader.state} `,
+    ...(reader.state === "finished" ? [does("Open again", `Open again for ${reader.coder}:`, "reopen", () => ({ coder: reader.coder }))] : [])));
+  const whom = element("select", { "aria-label": `Coder for ${one.name}` }, ...coders.map((name) => element("option", { value: name }, name)));
+  const read = element("button", { type: "button", "aria-label": `Read ${one.name}` }, "Read");
+  read.addEventListener("click", () => { at("documents").close(); change("take", { key: key(), document: one.id }, show); });
+  const wants = one.state === "done" ? "" : `${one.readers.filter((reader) => reader.state === "finished").length} of ${one.wanted} finished`;
+  return element("tr", {}, element("th", { scope: "row" }, one.name), element("td", {}, STATES[one.state], element("p", {}, wants)),
+    element("td", {}, ...readers), element("td", {}, element("div", { class: "bar" }, whom, does("Give", "Give", "give", () => ({ coder: whom.value })), read)));
+}
+at("documents-state").addEventListener("change", () => listDocuments());
+at("documents-name").addEventListener("input", () => listDocuments());
+at("documents-more").addEventListener("click", () => listDocuments(true));
+at("documents-button").addEventListener("click", openDocuments);
