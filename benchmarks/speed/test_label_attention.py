@@ -11,6 +11,7 @@ from libmultilabel.nn.networks.modules import LabelwiseAttention, LabelwiseLinea
 from paper_head import reference_logits
 from torch import nn
 
+from plant_plugin.networks.kernels import block_size
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.plantable import Hidden
 
@@ -45,3 +46,21 @@ def test_forward_and_backward(measure: Callable[..., Any], size: tuple[int, ...]
 
     name = f"label attention, forward and backward: B={documents} A={heads} T={positions} H={width} L={labels:,}"
     measure(name, way, step)
+
+
+@pytest.mark.parametrize("positions", [8_000, 20_000])
+@pytest.mark.parametrize("way", ["as many scores as for short ones", "plant_plugin"])
+def test_long_documents(measure: Callable[..., Any], positions: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if way != "plant_plugin":
+        monkeypatch.setattr(block_size, "TIMES", 1)
+    torch.manual_seed(0)
+    states = torch.randn(1, positions, 128, requires_grad=True)
+    head = LabelAttentionHead(128, 1000)
+    hidden = Hidden(states, torch.ones(1, positions, dtype=torch.bool))
+
+    def step() -> None:
+        for parameter in (states, *head.parameters()):
+            parameter.grad = None
+        head(hidden).sum().backward()
+
+    measure(f"blocks of labels, forward and backward: T={positions:,} H=128 L=1,000", way, step)

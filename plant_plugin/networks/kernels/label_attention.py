@@ -22,7 +22,8 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
-from plant_plugin.networks.kernels.label_attention_blocks import BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU, LabelAttention
+from plant_plugin.networks.kernels.block_size import BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU
+from plant_plugin.networks.kernels.label_attention_blocks import LabelAttention
 from plant_plugin.networks.kernels.prior import PriorLookup
 from plant_plugin.networks.kernels.triton_choice import takes_triton
 

@@ -18,11 +18,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from plant_plugin.networks.kernels.attention_rows import attend, turn_into_gradients
+from plant_plugin.networks.kernels.block_size import labels_at_once
 from plant_plugin.networks.kernels.passes import Context, Result, add_product, on_threads, shares
 from plant_plugin.networks.kernels.prior import BlockEntries, Places, PriorLookup, entries_of, room_for
 
-# Elements of one (l, C) buffer. On a CPU 2 MiB in float32 (measured best of 0.5, 1, 2); a GPU wants large products.
-BLOCK_ELEMENTS, BLOCK_ELEMENTS_GPU = 2**19, 2**26
 # Columns worked on at once on a CPU: one long document or a few short ones. Measured with 8 heads of width 32: 119
 # GFLOP/s a core in the product that gives the queries' gradient, 32 with 2048 columns of all heads at once.
 CHUNK_COLUMNS = 512
@@ -151,7 +150,8 @@ class _Worker:
 
     def blocks(self, chunk: _Chunk) -> Iterator[_Block]:
         """Yield one block of labels after the other, and in it one head after the other."""
-        operands, size = self.operands, max(1, self.operands.block_elements // chunk.keys.shape[2])
+        operands = self.operands
+        size = labels_at_once(operands.block_elements, chunk.keys)
         for start in range(self.labels.start, self.labels.stop, size):
             labels = slice(start, min(start + size, self.labels.stop))
             relevance = self.relevance(chunk, labels)
