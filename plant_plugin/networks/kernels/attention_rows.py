@@ -30,8 +30,7 @@ def attend(scores: Tensor, contributions: Tensor, bias: Tensor | None, attended:
     if _is_compiled(scores):
         from plant_plugin.networks.kernels.compiled import attend_rows
 
-        sums, norms = attended.numpy(), normaliser.numpy()
-        attend_rows(scores.numpy(), contributions.numpy(), _array(bias), sums, norms, _LOWEST)
+        attend_rows(scores.numpy(), contributions.numpy(), _array(bias), attended.numpy(), normaliser.numpy(), _LOWEST)
         return
     if bias is not None:
         scores.add_(bias)
@@ -54,8 +53,8 @@ def turn_into_gradients(
         from plant_plugin.networks.kernels.compiled import turn_rows
 
         # contiguous, whether or not the block is a part: compiled once
-        read = [np.ascontiguousarray(part.numpy()) for part in (attended, normaliser, arriving)]
-        turn_rows(scores.numpy(), contributions.numpy(), _array(bias), *read, _LOWEST)
+        sums, norms, pull = (part.contiguous().numpy() for part in (attended, normaliser, arriving))
+        turn_rows(scores.numpy(), contributions.numpy(), _array(bias), sums, norms, pull, _LOWEST)
         return
     if bias is not None:
         scores.add_(bias)
