@@ -30,7 +30,7 @@ demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summarie
 	@run=$$(ls -td runs/demo_plant_demo_* | head -n 1) && \
 	$(BIN)/plant predict $$run examples/note.txt --input text --names icd10 --output csv && \
 	echo "The model is in $$run. The words that speak for each code of the note:" && \
-	echo "  $(BIN)/plant explain $$run examples/note.txt --names icd10"
+	echo "  $(BIN)/plant explain $$run examples/note.txt --input text --names icd10"
 
 test: $(STAMP) ## the unit tests (under 3 minutes on 2 cores)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

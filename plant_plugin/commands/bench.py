@@ -39,8 +39,8 @@ def bench(file: str, systems: str, seeds: int, baseline: str | None, out: Path, 
     names = [name for name in systems.split(",") if name]
     done = run_bench(file, names, seeds, out, overrides_from(flags), say)
     if not done.systems:
-        reasons = "; ".join(f"{name}: {' '.join(reason.split())}" for name, reason in done.failed.items())
-        raise PlantError("no system has a result", where=str(out), fix=reasons)
+        reasons = "".join(f"\n  {name}: {reason}" for name, reason in done.failed.items())  # each with what mends it
+        raise PlantError(f"no system has a result{reasons}", where=str(out))
     table, written = write_bench(out, done.systems, baseline or done.systems[0].name, done.runs, done.failed)
     click.echo(table, nl=False)
     say(f"written: {', '.join(map(str, written))}")

@@ -21,6 +21,7 @@ from plant_plugin.config.rules import is_ours
 from plant_plugin.config.sections import FIELDS
 from plant_plugin.config.yaml_file import read_yaml
 from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.said import counted
 from plant_plugin.files import write_text
 
 CONFIGURATIONS, KEYS = "configurations", "keys"
@@ -64,7 +65,7 @@ def _list_keys(as_json: bool) -> None:
         shown = "" if key.default is registry.REQUIRED else f", default {_spelled(default)}"
         used = f" [{', '.join(key.used)}]" if key.used else ""
         click.echo(f"  {key.name} ({key.wanted}{shown}): {key.sentence}{used}")
-    click.echo(f"{len(found)} keys")
+    click.echo(counted(len(found), "key"))
 
 
 def _rows(kind: str) -> dict[str, str]:

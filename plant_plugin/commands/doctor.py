@@ -19,6 +19,7 @@ from plant_plugin.commands.rows import Rows, check, row
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.rules import is_ours
 from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.said import counted
 from plant_plugin.report.machine import free_and_total_memory, processor_features, processor_name, usable_cores
 
 GIB = 1024**3
@@ -201,10 +202,10 @@ def _show_pace(settings: Config) -> None:
     pace = measure(settings)
     row("preparation", f"{_duration(pace.preparation_seconds)} for documents, relevance and the network")
     for name, stage in pace.stages.items():
-        epoch = f"{_duration(stage.training_seconds)} an epoch of {stage.batches:,} batches"
+        epoch = f"{_duration(stage.training_seconds)} an epoch of {counted(stage.batches, 'batch', 'batches')}"
         validation = f", {_duration(stage.validation_seconds)} its validation" if stage.validation_seconds else ""
         memory = f"{stage.peak_bytes / GIB:.2f} GiB at the peak"
-        row(name, f"{epoch}{validation}; {stage.epochs} epochs at most; {memory}")
+        row(name, f"{epoch}{validation}; {counted(stage.epochs, 'epoch')} at most; {memory}")
     twice = " of both trainings" if pace.trainings > 1 else ""
     row("in all", f"{_duration(pace.seconds)} at most{twice}, without planted scores, shortlists and the test")
 

@@ -147,7 +147,7 @@ def say_so_far(parts: Iterable[tuple[str, Counter[str]]]) -> Iterator[tuple[str,
         documents += counts["documents"]
         if not sys.stderr.isatty() and time.monotonic() > said + SAID_EVERY:
             said = time.monotonic()
-            click.echo(f"{documents:,} documents so far", err=True)
+            click.echo(f"documents so far: {documents:,}", err=True)
 
 
 def _hash(*parts: str) -> str:

@@ -35,8 +35,8 @@ def update(model: Path, names: tuple[str, ...], dry_run: bool, as_json: bool) ->
         return
     for name, meaning in (
         ("new", "can be said from now on"), ("renamed", "have other names"), ("gone", "cannot be said any more"),
-        ("kept", "have no name any more, and are said as before: training documents have them"),
+        ("kept", "have no name any more, but are said as before, as training documents have them"),
     ):  # fmt: skip
         found: list[str] = getattr(changes, name)
         more = f", … ({len(found) - SHOWN:,} more: --json)" if len(found) > SHOWN else ""
-        click.echo(f"{len(found):,} labels {meaning}{': ' if found else ''}{', '.join(found[:SHOWN])}{more}")
+        click.echo(f"labels that {meaning}: {len(found):,}{'; ' if found else ''}{', '.join(found[:SHOWN])}{more}")

@@ -12,6 +12,7 @@ from plant_plugin.commands import shared
 from plant_plugin.commands.new_documents import reads_documents
 from plant_plugin.commands.reading import Flags, marked_documents, reads_files, run_columns
 from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.said import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +49,9 @@ def faithfulness(model: Path, documents: Table, most: int, seed: int, as_json: b
         without = f"{each.comprehensiveness:.3f} ± {each.comprehensiveness_error:.3f}"
         only = f"{each.sufficiency:.3f} ± {each.sufficiency_error:.3f}"
         click.echo(f"{each.order:<18}{without:>20}{only:>20}")
-    click.echo(f"means over {orders[0].documents} documents with a predicted label, ± standard error", err=True)
+    click.echo(
+        f"means over {counted(orders[0].documents, 'document')} with a predicted label, ± standard error", err=True
+    )
 
 
 @click.command()
@@ -138,7 +141,10 @@ def _show(orders: list[Plausibility], pairs: MarkedPairs) -> None:
             click.echo(f"{each.order:<32}" + "".join(f"{100 * mean:>10.1f}" for mean, _, _ in each.bins[name].values()))
     documents = len(set(pairs.documents))
     left = f"; left out: {pairs.unknown:,} of labels that the model does not know, {pairs.wordless:,} without a word"
-    click.echo(f"in %, means over {len(pairs):,} pairs of {documents:,} documents, [95 % interval]{left}", err=True)
+    click.echo(
+        f"in %, means over {counted(len(pairs), 'pair')} of {counted(documents, 'document')}, [95 % interval]{left}",
+        err=True,
+    )
 
 
 def _content(orders: list[Plausibility], pairs: MarkedPairs) -> dict[str, object]:

@@ -36,7 +36,7 @@ def reads_documents(
                 click.echo(documents.note, err=True)
             if (skipped := documents.skipped).count:
                 lines = ", ".join(map(str, skipped.lines)) + (", …" if skipped.count > len(skipped.lines) else "")
-                click.echo(f"{skipped.count:,} bad lines were passed over: {lines}", err=True)
+                click.echo(f"bad lines that were passed over: {skipped.count:,} ({lines})", err=True)
 
         return options(reads_files(with_documents))
 

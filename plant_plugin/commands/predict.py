@@ -14,10 +14,14 @@ from plant_plugin.commands.growing import Growing, say_so_far, written_at_once
 from plant_plugin.commands.new_documents import reads_documents, sources
 from plant_plugin.commands.prediction_forms import Form, writes_predictions
 from plant_plugin.commands.promises import promise_options
+from plant_plugin.data.several_files import Files
 from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.said import counted
 
 if TYPE_CHECKING:
     from plant_plugin.data.tables import Table
+
+ONE_A_LINE = ", one a line (--input text takes the whole file as one)"
 
 
 @click.command()
@@ -86,8 +90,11 @@ def predict(
             if growing:
                 growing.note(stream, of_part)
     # Counts, never content.
-    click.echo(f"{counts['documents']:,} documents", err=True)
+    by_lines = documents.form in (None, "lines") and not isinstance(documents, Files) and counts["documents"] > 1
+    click.echo(f"{counted(counts['documents'], 'document')}{ONE_A_LINE * by_lines}", err=True)
     if counts["empty"]:
-        click.echo(f"{counts['empty']:,} hold nothing that the model reads: their labels mean nothing", err=True)
+        unknown = counted(counts["empty"], "document has", "documents have")
+        click.echo(f"{unknown} no word that the model knows: labels of such a document mean nothing", err=True)
     if counts["cut"]:
-        click.echo(f"{counts['cut']:,} fill all that the network reads; it did not read the rest", err=True)
+        long = counted(counts["cut"], "document fills", "documents fill")
+        click.echo(f"{long} all that the network reads; it did not read the rest", err=True)

@@ -9,6 +9,7 @@ import click
 from plant_plugin.commands.flags import ConfigCommand, overrides_from
 from plant_plugin.commands.shared import COUNT, FILE
 from plant_plugin.errors import ConfigError, DataError, suggestion
+from plant_plugin.evaluation.said import counted
 
 
 @click.command(cls=ConfigCommand)
@@ -50,13 +51,13 @@ def relevance(
         of_all = compute_relevance(arrays, labels, tokens.size, tokens.special_ids, settings.relevance)
         of_all.save(out, labels=label_hash(corpus.label_names), vocabulary=tokens.hash(), train=corpus.train.hash())
         rows, entries = of_all.matrix.shape[0], of_all.matrix.nnz
-        click.echo(f"{entries:,} token types of {rows:,} labels are in {out}")
+        click.echo(f"{out}: {counted(entries, 'token type')} of {counted(rows, 'label')}")
         return
     has = labels[:, [corpus.label_names.index(str(label))]]
     row = compute_relevance(arrays, has, tokens.size, tokens.special_ids, settings.relevance).matrix
     best = sorted(zip(row.data.tolist(), row.indices.tolist(), strict=True), key=lambda pair: (-pair[0], pair[1]))[:top]
     has_label = set(has.nonzero()[0].tolist())
-    click.echo(f"{label}: {len(has_label):,} of {len(arrays):,} training documents")
+    click.echo(f"{label}: {len(has_label):,} of {counted(len(arrays), 'training document')}")
     click.echo(f"{'token':<24} {'MIG (nats)':>10} {'relevance':>9} {'documents':>9} {'with label':>10}")
     for value, token in best:
         documents = set((np.searchsorted(arrays.offsets, np.flatnonzero(arrays.ids == token), "right") - 1).tolist())

@@ -12,6 +12,7 @@ from plant_plugin.commands.reading import Flags, reads_files, training_texts
 from plant_plugin.commands.serve_options import exports_onnx, logs_access
 from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models
 from plant_plugin.errors import ConfigError, needs_extra
+from plant_plugin.evaluation.said import counted
 
 SECONDS = click.FloatRange(min=0, min_open=True)
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")  # as the hub's cards have them
@@ -127,4 +128,7 @@ def strip(
     removed = strip_model(
         run_folder, out, training_texts(run_folder, files, flags), least, trust_code=trust_code, check=check
     )
-    click.echo(f"{out}: {removed.words:,} words, {removed.terms:,} terms and {removed.phrases:,} phrases are removed")
+    click.echo(
+        f"{out}: without {counted(removed.words, 'word')}, {counted(removed.terms, 'term')} and "
+        f"{counted(removed.phrases, 'phrase')}"
+    )

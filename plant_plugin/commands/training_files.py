@@ -11,6 +11,7 @@ import click
 from plant_plugin.commands.reading import Flags, columns_of, reads_files
 from plant_plugin.commands.shared import COUNT, FILE, json_option, names_option
 from plant_plugin.commands.shared import as_json as json_text
+from plant_plugin.evaluation.said import counted
 
 if TYPE_CHECKING:
     from plant_plugin.data.label_names import LabelName
@@ -34,35 +35,35 @@ def stats(files: tuple[str, ...], png: Path | None, names: tuple[str, ...], flag
     from plant_plugin.prepare.stats import draw_histogram, frequency_bins, read_stats, summary
 
     columns = columns_of(flags)
-    counted = [read_stats(files[0], columns)]
-    after = Trained(counted[0].column, frozenset(counted[0].label_counts))
-    counted += [read_stats(name, columns._replace(after=after)) for name in files[1:]]
-    rows, lines = _names(names, counted)
+    found = [read_stats(files[0], columns)]
+    after = Trained(found[0].column, frozenset(found[0].label_counts))
+    found += [read_stats(name, columns._replace(after=after)) for name in files[1:]]
+    rows, lines = _names(names, found)
     if as_json:
-        bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(counted)]
-        click.echo(json_text({"files": summary(counted, rows), "labels by training documents": bins, "names": lines}))
+        bins = [{"bin": name, "labels": labels, "shares": shares} for name, labels, shares in frequency_bins(found)]
+        click.echo(json_text({"files": summary(found, rows), "labels by training documents": bins, "names": lines}))
     else:
-        _show_stats(summary(counted, rows), frequency_bins(counted))
+        _show_stats(summary(found, rows), frequency_bins(found))
         click.echo("".join(f"{line}\n" for line in lines), nl=False)
     if png is not None:
-        draw_histogram(counted[0].label_counts.values(), png)
+        draw_histogram(found[0].label_counts.values(), png)
         click.echo(f"written: {png}", err=as_json)
 
 
-def _names(sources: Sequence[str], counted: Sequence[FileStats]) -> tuple[list[LabelName] | None, list[str]]:
+def _names(sources: Sequence[str], found: Sequence[FileStats]) -> tuple[list[LabelName] | None, list[str]]:
     """Return the names of labels, None where there are none, and lines of what is to be said of them."""
     from plant_plugin.data.documents import source_path
     from plant_plugin.data.label_names import label_name_rows
     from plant_plugin.data.names_beside import names_in
 
-    beside = names_in(source_path(counted[0].name).parent)
+    beside = names_in(source_path(found[0].name).parent)
     sources = sources or [str(beside)] * (beside is not None)
     if not sources:
         return None, []
-    labels, lines = set[str]().union(*(stats.label_counts for stats in counted)), list[str]()
+    labels, lines = set[str]().union(*(stats.label_counts for stats in found)), list[str]()
     rows = label_name_rows(sources, labels, lines.append)
     named = len({row.label for row in rows})
-    return rows, [*lines, f"{len(rows):,} names of {named:,} labels in {', '.join(sources)}"]
+    return rows, [*lines, f"{counted(len(rows), 'name')} of {counted(named, 'label')} in {', '.join(sources)}"]
 
 
 def _show_stats(rows: list[dict[str, str | int]], bins: Iterable[tuple[str, int, Iterable[str]]]) -> None:

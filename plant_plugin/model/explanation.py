@@ -9,30 +9,31 @@ the words around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from plant_plugin.errors import ConfigError, suggestion
+from plant_plugin.model.known_words import tokens_read
 from plant_plugin.model.log_odds import in_log_odds
-from plant_plugin.model.named_evidence import terms_of_names
 from plant_plugin.model.passages import Passage, passages
+from plant_plugin.model.planted_words import planted_terms, with_planted_words, without_network
 from plant_plugin.model.trained import Floats, Places, ReadyModel, ScoredLabel
 from plant_plugin.model.word_strength import (
     ATTENTION,
     CONTRIBUTION,
     EXPLAINED,
     MIG,
+    OF_SCORES,
     PARTS,
     EncodedDocument,
+    all_words,
     label_strengths,
     words_of_tokens,
 )
 
 BEST = 5  # labels shown where none is above the threshold
-OF_NETWORK = (CONTRIBUTION, ATTENTION, *PARTS)
-TERMS = 10  # terms of the planted scores that are named
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class LabelEvidence:
 
     @property
     def attention(self) -> Floats:
-        """Return (W,) the share of the attention on each word; the rest is on special tokens."""
-        return self.measures[ATTENTION]
+        """Return (W,) the share of the attention on each word; the rest is on special tokens; 0 without a network."""
+        return self.measures.get(ATTENTION, np.zeros_like(self.measures[next(iter(self.measures))]))
 
     @property
     def contribution(self) -> Floats | None:
@@ -100,7 +101,7 @@ class Explanation:
         words: (W, 2) where each word that was read begins and ends.
         labels: The most probable first.
         model: The predictor's name.
-        tokens: How many were read.
+        tokens: How many were read; 0: the model knows no word of the text.
         cut: The document fills all that the model reads.
         threshold: The logit above which a label is predicted.
     """
@@ -126,26 +127,26 @@ def explain(
     logits = predictor.logits([text])[0]
     limit = predictor.limit(threshold)
     columns = _columns(predictor, logits, labels, limit, top)
-    encoded = EncodedDocument(predictor, text)
-    words = words_of_tokens(text, encoded.spans, predictor.tokens.splitter)
+    encoded, silent = EncodedDocument(predictor, text), without_network(predictor, text, columns)
+    # planted scores read more than the words of a network
+    read, orders = (words_of_tokens, (*EXPLAINED, *PARTS)) if predictor.has_network else (all_words, OF_SCORES)
+    words = read(text, encoded.spans, predictor.tokens.splitter)
     evidence = []
-    strengths, added = label_strengths(encoded, words, columns, (*EXPLAINED, *PARTS)), _planted(encoded, columns)
-    listed = predictor.shortlist([text])
+    strengths, added = label_strengths(encoded, words, columns, orders), planted_terms(encoded, columns)
+    strengths = with_planted_words(encoded, words.spans, columns, strengths, silent)
     parts = in_log_odds(predictor.planted_scores, logits, columns, strengths, added)
     for column, (measures, bias, elsewhere), (planted, terms) in parts:
         scored = predictor.scored_label(column, float(logits[column]))
-        if (
-            listed is not None and column not in listed[0] and scored.seen
-        ):  # what the network would have said did not count
-            measures = {order: values * (order not in OF_NETWORK) for order, values in measures.items()}
-            bias, elsewhere = scored.logit - planted, 0.0
+        if column in silent:
+            bias, elsewhere, planted = scored.logit - float(measures[CONTRIBUTION].sum()), 0.0, 0.0
         above = bool(logits[column] > np.float32(limit))
         label = LabelEvidence(scored, above, measures, bias, elsewhere, planted, terms)
         rule, strength = predictor.evidence_rule, label.strength
         named = passages(text, words.spans, measures.get(rule.order or "", strength), rule, strength)
         evidence.append(replace(label, passages=named))
     cut = encoded.tokens >= predictor.max_tokens
-    return Explanation(text, words.spans, evidence, predictor.name, encoded.tokens, cut, limit)
+    read_tokens = tokens_read(predictor, text, encoded.tokens)
+    return Explanation(text, words.spans, evidence, predictor.name, read_tokens, cut, limit)
 
 
 def _columns(
@@ -170,15 +171,3 @@ def column_of(predictor: ReadyModel, label: str) -> int:
         near = suggestion(label, predictor.labels[:10_000])
         fix = near if near.startswith("did you mean") else "take a line of the model's labels.txt"
         raise ConfigError(f"the model does not know the label {label!r}", where="labels", fix=fix) from error
-
-
-@terms_of_names
-def _planted(encoded: EncodedDocument, columns: Sequence[int]) -> Iterator[tuple[float, list[tuple[str, float]]]]:
-    """Yield logits that the planted scores add to each label, and the terms that add most of them."""
-    planted = encoded.predictor.planted_scores
-    if planted is None or not planted.weight:
-        yield from ((0.0, []) for _ in columns)
-        return
-    for terms, rest in planted.terms(encoded.text, columns, encoded.phrase_matches):
-        total = planted.weight * (sum(value for _, value in terms) + rest) - planted.offset
-        yield total, [(term, planted.weight * value) for term, value in terms[:TERMS]]

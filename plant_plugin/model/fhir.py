@@ -14,9 +14,10 @@ from typing import IO
 from plant_plugin.data.tables import Document
 from plant_plugin.model.code_systems import as_code
 from plant_plugin.model.explanation import LabelEvidence
+from plant_plugin.model.known_words import NOTHING_KNOWN
 from plant_plugin.model.passages import Passage
 from plant_plugin.model.predictor import Prediction, Predictor
-from plant_plugin.model.scored_label import Hint, ScoredLabel
+from plant_plugin.model.scored_label import Hint
 
 DIGITS = 6  # of probabilities: more says nothing
 STATUS = "http://terminology.hl7.org/CodeSystem/condition-ver-status"
@@ -28,22 +29,21 @@ SUGGESTION = {"system": f"{OURS}:origin", "code": "machine-suggestion", "display
 def bundles(pairs: Iterable[tuple[Document, Prediction]], stream: IO[str], predictor: Predictor, system: str) -> None:
     """Write a line for each document: a Bundle of the type ``collection``, without entries where it has no labels."""
     for document, prediction in pairs:
-        labels, explained = prediction.labels, dict[str, LabelEvidence]()
-        if labels:
-            explanation = predictor.explain(document.text, [label.label for label in labels])
-            explained = {label.scored.label: label for label in explanation.labels}
         bundle: dict[str, object] = {"resourceType": "Bundle", "type": "collection"}
+        if not prediction.tokens:
+            bundle["meta"] = {"tag": [{"system": f"{OURS}:state", "code": "unknown", "display": NOTHING_KNOWN}]}
         if document.name:
             bundle["identifier"] = {"system": f"{OURS}:document", "value": document.name}
-        if labels:  # an empty list is no FHIR
+        if labels := [label.label for label in prediction.labels]:  # an empty list is no FHIR
             bundle["entry"] = [
-                {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(label, explained[label.label], system)}
-                for label in labels
+                {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(label, system)}
+                for label in predictor.explain(document.text, labels).labels
             ]
         stream.write(json.dumps(bundle, ensure_ascii=False) + "\n")
 
 
-def _condition(label: ScoredLabel, explained: LabelEvidence, system: str) -> dict[str, object]:
+def _condition(explained: LabelEvidence, system: str) -> dict[str, object]:
+    label = explained.scored
     code = {"system": system, "code": as_code(label.label, system)}
     named = {} if label.name is None else {"display": label.name}
     return {
@@ -52,7 +52,7 @@ def _condition(label: ScoredLabel, explained: LabelEvidence, system: str) -> dic
         "extension": [
             {"url": f"{OURS}:probability", "valueDecimal": round(label.probability, DIGITS)},
             *(_evidence(passage) for passage in explained.passages),
-            *(_hint(hint) for hint in explained.scored.hints),
+            *(_hint(hint) for hint in label.hints),
         ],
         "verificationStatus": {"coding": [{"system": STATUS, "code": "unconfirmed"}]},
         "code": {"coding": [code | named]},

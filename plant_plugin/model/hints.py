@@ -1,13 +1,11 @@
 """Hints to whoever decides on labels, beside predictions and explanations; see :mod:`plant_plugin.model.coding_rules`.
 
 Which side of the body a text says is looked for where it speaks for a code: in the passages that are named for it, as
-far as they are half as strong as the strongest. A model without a network names no passages; there the same holds for
-the terms of the planted scores.
+far as they are half as strong as the strongest.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,8 +18,7 @@ from plant_plugin.model.scored_label import Hint, ScoredLabel
 from plant_plugin.model.sides import Side, sides_said
 from plant_plugin.model.trained import ReadyModel
 
-SPEAKS = 0.5  # of the strongest passage's, or term's, score
-WORD, GAP = re.compile(r"\w+"), r"\W+(?:\w+\W+){0,3}?"  # of a term, whose words need not be neighbours
+SPEAKS = 0.5  # of the strongest passage's score
 
 
 def with_hints(predictor: ReadyModel, explanation: Explanation) -> Explanation:
@@ -55,17 +52,13 @@ def hinted(predictor: ReadyModel, text: str, labels: Sequence[ScoredLabel]) -> l
 def _said(explanation: Explanation) -> dict[str, list[Side]]:
     """Return the sides that the words that speak for each label say."""
     text = explanation.text
-    return {label.scored.label: sides_said(text, _speaking(label, text)) for label in explanation.labels}
+    return {label.scored.label: sides_said(text, _speaking(label)) for label in explanation.labels}
 
 
-def _speaking(label: LabelEvidence, text: str) -> Iterator[tuple[int, int]]:
+def _speaking(label: LabelEvidence) -> Iterator[tuple[int, int]]:
     """Yield where a text speaks for a label."""
-    scores = [passage.score for passage in label.passages] or [score for _, score in label.terms]
-    least = SPEAKS * max(scores, default=0.0)
+    least = SPEAKS * max((passage.score for passage in label.passages), default=0.0)
     yield from ((passage.start, passage.end) for passage in label.passages if passage.score >= least)
-    for term, score in () if label.passages else label.terms:
-        if score >= least and (words := WORD.findall(term)):
-            yield from (match.span() for match in re.finditer(GAP.join(words), text, re.IGNORECASE))
 
 
 def _hinted(label: ScoredLabel, hints: dict[str, list[Hint]]) -> ScoredLabel:

@@ -13,6 +13,7 @@ from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.model.explanation import Explanation, explain
 from plant_plugin.model.hints import with_hints
+from plant_plugin.model.known_words import tokens_read
 from plant_plugin.model.trained import Floats, ReadyModel, ScoredLabel, Small
 
 
@@ -22,8 +23,8 @@ class Prediction:
 
     Attributes:
         labels: The chosen labels, the most probable first; ties by the order of the label set.
-        tokens: How many tokens were read. 0: the text is empty or holds nothing that the model could read, so that the
-            labels say nothing about it.
+        tokens: How many tokens were read. 0: the model knows no word of the text, so that the labels say nothing about
+            it.
         cut: The document fills all tokens that the network reads; what follows them it did not read. Planted
             scores, where the model has them, are of the whole text.
     """
@@ -116,7 +117,8 @@ class Predictor(ReadyModel):
                     if listed is not None and len(listed) < most and scores.min() > limit:
                         listed, scores = None, self.logits([chunk[document]])[0]  # others may be above it too
                     chosen = self._chosen(listed, scores, limit, most)
-                    prediction_of[document] = Prediction(chosen, length, length >= self.max_tokens)
+                    read = tokens_read(self, chunk[document], length)
+                    prediction_of[document] = Prediction(chosen, read, length >= self.max_tokens)
             yield from (prediction_of[document] for document in range(len(chunk)))
 
     def _chosen(self, labels: Small | None, logits: Floats, limit: float, most: int) -> list[ScoredLabel]:

@@ -6,15 +6,15 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from plant_plugin.evaluation.said import signed
 from plant_plugin.model.explanation import Explanation, LabelEvidence
-from plant_plugin.model.formats import as_word
+from plant_plugin.model.known_words import NOTHING_KNOWN
+from plant_plugin.model.word_table import word_table
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
-SHOWN, SHOWN_WORDS = 5, 8  # passages and terms of a label; words
-LEAST_SHOWN = 0.005  # of a word's contribution: less is printed as 0.00
+SHOWN = 5  # passages and terms of a label
 
 
 def print_explanation(explanation: Explanation, console: Console) -> None:
@@ -26,7 +26,7 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
     sign = "" if console.is_terminal else "**"  # bold in a file, whose lines are not cut either
     print_line = partial(console.print, soft_wrap=bool(sign))
     if not explanation.tokens:
-        console.print("The document holds nothing that the model reads: its labels mean nothing.")
+        console.print(NOTHING_KNOWN)
     if explanation.cut:
         console.print(f"The network read only the first {explanation.tokens:,} tokens.")
     for evidence in explanation.labels:
@@ -35,44 +35,22 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
         for passage in evidence.passages[:SHOWN]:
             shown = passage.before, explanation.text[passage.start : passage.end], passage.after
             before, marked, after = (re.sub(r"\s+", " ", part) for part in shown)
-            parts = (before, "dim"), (sign + marked + sign, "bold"), (after + "…", "dim")
-            print_line(Text.assemble(f"  {passage.score:+.2f}  …", *parts))
-        console.print(_table(explanation, evidence))
+            strong = f"{sign}{marked}{sign}", "bold"
+            print_line(Text.assemble(f"  {signed(passage.score)}  …", (before, "dim"), strong, (f"{after}…", "dim")))
+        console.print(word_table(explanation, evidence))
         for hint in evidence.scored.hints:
             print_line(Text(f"  hint: {hint['text']}"))
         if evidence.terms:
-            named = ", ".join(f"{term} {value:+.2f}" for term, value in evidence.terms[:SHOWN])
+            named = ", ".join(f"{term} {signed(value)}" for term, value in evidence.terms[:SHOWN])
             console.print(Text(f"  planted scores: {named}"))
 
 
 def _heading(evidence: LabelEvidence) -> str:
     scored = evidence.scored
     below = "" if evidence.predicted else " (below the threshold)"
-    parts = f"logit {scored.logit:+.2f}"
+    parts = f"logit {signed(scored.logit)}"
     if evidence.contribution is not None:
-        planted = f" + planted scores {evidence.planted:+.2f}" if evidence.planted else ""
+        planted = f" + planted scores {signed(evidence.planted)}" if evidence.planted else ""
         words = float(evidence.contribution.sum()) + evidence.elsewhere
-        parts += f" = words {words:+.2f} + label {evidence.bias:+.2f}{planted}"
+        parts += f" = words {signed(words)} + label {signed(evidence.bias)}{planted}"
     return f"{scored.label}{' ' * bool(scored.shown)}{scored.shown}: {scored.probability:.1%}{below}, {parts}"
-
-
-def _table(explanation: Explanation, evidence: LabelEvidence) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("word", box=None, padding=(0, 2, 0, 2))
-    for heading in ("contribution", "attention", "MIG", *evidence.attention_parts):
-        table.add_column(heading, justify="right")
-    for place in evidence.strongest(SHOWN_WORDS):
-        word = as_word(explanation, evidence, place)
-        adds, relevance = word["contribution"], word["relevance"]
-        if adds is not None and abs(adds) < LEAST_SHOWN:
-            continue
-        table.add_row(
-            Text(word["text"]),
-            "–" if adds is None else f"{adds:+.2f}",
-            f"{word['attention']:.1%}",
-            "–" if relevance is None else f"{relevance:.2f}",
-            *(f"{part:.3f}" for part in word.get("attention_parts", {}).values()),
-        )
-    return table

@@ -42,6 +42,7 @@ from plant_plugin.model.passages import EvidenceRule, read_rule
 from plant_plugin.model.scored_label import ScoredLabel as ScoredLabel  # where its users look for it
 from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.kernels.label_attention import plain_where_short
+from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.mutual_information import Floats, Relevance, Small
@@ -89,7 +90,12 @@ class TrainedModel:
     @property
     def max_tokens(self) -> int:
         """Return how many tokens of a document are read."""
-        return self.content["max_seq_length"] or WHOLE_DOCUMENT
+        return (self.content["max_seq_length"] if self.has_network else None) or WHOLE_DOCUMENT
+
+    @property
+    def has_network(self) -> bool:
+        """Tell whether there is a network beside the planted scores."""
+        return self.content["model_name"] != NO_NETWORK
 
     def batches(self, texts: Sequence[str], batch_size: int, shortlist: Small | None = None) -> Batches:
         """Return texts as batches for the network, the longest first, with what phrases mark where it reads that.

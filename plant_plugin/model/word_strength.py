@@ -7,23 +7,20 @@ Shapes: M labels that are asked for, W words, T tokens, V terms of the planted s
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 
 from plant_plugin.data.batches import move
 from plant_plugin.data.words import words_by
 from plant_plugin.errors import ConfigError
-from plant_plugin.evaluation.plausibility import marked_words
 from plant_plugin.model.named_evidence import strengths_of_names
+from plant_plugin.model.term_strengths import linear_strengths, phrase_strengths
 from plant_plugin.model.trained import Floats, Places, ReadyModel
 from plant_plugin.networks.backbone import EmbeddedWords
-from plant_plugin.relevance.linear import LinearModel
 from plant_plugin.relevance.phrases import Match
 
 BLOCK = 32  # labels at once: bounds the memory of attention and of the copies that gradients need
@@ -32,6 +29,7 @@ CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, MIG, LINEAR, PHRASES, RANDOM =
     "random",
 )  # fmt: skip
 EXPLAINED = (CONTRIBUTION, ATTENTION, MIG, PHRASES)  # that explanations show, and that their passages can go by
+OF_SCORES = (CONTRIBUTION, MIG, PHRASES)  # and without a network
 PARTS = ("learned", "static", "differentiable")  # of an attention that is a sum: the first PLANT's A, S and P
 WITHOUT_NETWORK = (MIG, LINEAR, PHRASES)
 EVERY = (CONTRIBUTION, ATTENTION, WITHOUT_PRIOR, GRADIENT, *WITHOUT_NETWORK)
@@ -228,46 +226,6 @@ def word_strengths(predictor: ReadyModel, text: str, columns: Sequence[int]) -> 
     """
     encoded = EncodedDocument(predictor, text)
     words = all_words(text, encoded.spans, predictor.tokens.splitter)
-    # a model of only planted scores has a network of nothing
-    orders = EVERY if any(True for _ in predictor.network.parameters()) else WITHOUT_NETWORK
+    orders = EVERY if predictor.has_network else WITHOUT_NETWORK
     rows = [measures for measures, _, _ in label_strengths(encoded, words, columns, orders)]
     return words, {order: np.stack([row[order] for row in rows]) for order in rows[0]} if rows else {}
-
-
-def linear_strengths(linear: LinearModel, text: str, words: Places, columns: Sequence[int]) -> Floats:
-    """Return what the terms at each word (W, 2) of a text add to the linear scores of labels, (M, W).
-
-    What a term adds is shared alike among its places in the text, and there among its words.
-    """
-    vocabulary, kind = linear.vectorizer.vocabulary, linear.vectorizer.kind
-    shown = np.flatnonzero(words[:, 1] - words[:, 0] > (kind.splitter is None))  # else single characters are no terms
-    written = [text[start:end].lower() for start, end in words[shown].tolist()]
-    terms: list[int] = []
-    places: list[int] = []
-    for reading, length in itertools.product(kind.readings(written), range(kind.shortest, kind.longest + 1)):
-        for first in range(len(reading) - length + 1):
-            term = vocabulary.get(" ".join(reading[first : first + length]))
-            if term is not None:
-                terms += [term] * length
-                places += shown[first : first + length].tolist()
-    shares = 1 / np.bincount(terms, minlength=1)[terms] if terms else np.empty(0)
-    at_word = sp.csr_array((shares, (terms, places)), shape=(len(vocabulary), len(words)))
-    adds = sp.csr_array(linear.weights[list(columns)].multiply(linear.features([text])))  # (M, V)
-    return (adds @ at_word).toarray().astype(np.float32)
-
-
-def phrase_strengths(matches: Iterable[Match], words: Places, columns: Sequence[int]) -> Floats:
-    """Return what the phrases of a text add at each of its words (W, 2) to the scores of labels, (M, W).
-
-    Each of a phrase's words has all of it.
-    """
-    strengths = np.zeros((len(columns), len(words)), np.float32)
-    row_of = {column: row for row, column in enumerate(columns)}
-    for match in matches:
-        shares = zip(match.labels.tolist(), match.shares.tolist(), strict=True)
-        rows = [(row_of[label], share) for label, share in shares if label in row_of]
-        if rows:
-            there = marked_words(words, [span for spans in match.spans for span in spans])
-            for row, share in rows:
-                strengths[row, there] += share
-    return strengths

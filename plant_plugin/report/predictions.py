@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from plant_plugin.data.text import text_lines
 from plant_plugin.errors import DataError
+from plant_plugin.evaluation import said
 from plant_plugin.evaluation.arrays import mapped, read_sparse
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import parse_metric
@@ -198,7 +199,10 @@ def evaluate_predictions(
     notes: list[str] = []
     lowest, highest, without = _range(scores)
     if without:
-        notes.append(f"{without:,} entries are -inf, not scored: they rank last and count as not predicted")
+        notes.append(
+            f"{said.counted(without, 'entry is', 'entries are')} -inf, not scored: "
+            "they rank last and count as not predicted"
+        )
     if unit is None:
         within = 0.0 <= lowest <= highest <= 1.0
         unit = "probability" if within else "logit"
@@ -242,17 +246,20 @@ def _range(scores: Matrix) -> tuple[float, float, int]:
 def _partial(scores: sp.csr_matrix, longest: int, limits: Mapping[str, float]) -> list[str]:
     """Say in sentences what the scores of only some labels leave open."""
     notes = [
-        f"at most {longest} labels of a document are scored: MAP, the AUCs and cut-offs above {longest} are left out, "
-        "and MAP-gold counts true labels without a score as not found"
+        f"at most {said.counted(longest, 'label')} of a document have scores: MAP, the AUCs and "
+        f"cut-offs above {longest} are left out, and MAP-gold counts true labels without a score as not found"
     ]
     lengths = np.diff(scores.indptr)
     if shorter := int((lengths < longest).sum()):
-        notes.append(f"{shorter:,} documents have fewer than {longest} scores; the places without one count as misses")
+        notes.append(
+            f"{said.counted(shorter, 'document has', 'documents have')} fewer than {longest} scores; "
+            "the places without one count as misses"
+        )
     for name, limit in limits.items():
         above = np.bincount(rows_of(scores)[scores.data > np.float32(limit)], minlength=len(lengths))
         if cut := int(((above == lengths) & (lengths > 0)).sum()):
             notes.append(
-                f"F1@{name}: in {cut:,} documents every score exceeds the threshold; labels beyond the scored ones "
-                "are taken for not predicted"
+                f"F1@{name}: in {said.counted(cut, 'document')} every score exceeds the threshold; labels beyond "
+                "the scored ones are taken for not predicted"
             )
     return notes

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from plant_plugin.cli import plant
+from plant_plugin.errors import DataError
 from plant_plugin.report.systems import system_of
 from plant_plugin.training import bench as training
 from plant_plugin.training.bench import Bench
@@ -29,7 +30,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[Any, ..
         out.mkdir()
         failed = {name: "it has failed" for name in systems[1:]}
         if not systems[1:]:
-            return Bench([], {}, {systems[0]: "it\n has failed"})
+            return Bench([], {}, {systems[0]: DataError("it has failed", fix="mend it").message})
         result: Any = {"dataset": "notes", "seed": 1, "metrics": {"P@1": 0.25}}
         return Bench([system_of(systems[0], [("x", result, None)])], {systems[0]: [tmp_path]}, failed)
 
@@ -51,7 +52,8 @@ def test_the_table_is_printed_and_written(asked: list[tuple[Any, ...]]) -> None:
 def test_no_result_at_all_is_an_error_with_every_reason(asked: list[tuple[Any, ...]]) -> None:
     done = call("bench", "notes.csv", "--systems", "caml", "--out", "out")
     assert done.exit_code == 2
-    assert "caml: it has failed" in done.output
+    assert "no system has a result\n  caml: it has failed\n  How to fix it: mend it" in done.output
+    assert done.output.count("How to fix it") == 1
 
 
 def test_plot_draws_runs_under_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,10 @@ from plant_plugin.cli import plant
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
+        ([], "or take a text file as one document with --input text"),
         (["--input", "lines"], "more than one document\n  How to fix it: choose one with --document ID"),
         (["--input", "lines", "--document", "3"], "no document has this id"),
-        (["--document", "2"], "all of it was read as one text"),
+        (["--input", "text", "--document", "2"], "all of it was read as one text"),
         (["--input", "csv", "--document", "a"], "more than one document has this id"),
     ],
 )

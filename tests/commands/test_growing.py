@@ -131,4 +131,4 @@ def test_a_log_gets_a_line_a_minute(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr("plant_plugin.commands.growing.time.monotonic", lambda: now[0])
     for _ in say_so_far([("", Counter(documents=500))] * 5):
         now[0] += 40
-    assert capsys.readouterr().err.splitlines() == ["1,000 documents so far", "2,000 documents so far"]
+    assert capsys.readouterr().err.splitlines() == ["documents so far: 1,000", "documents so far: 2,000"]

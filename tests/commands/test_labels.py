@@ -21,9 +21,9 @@ def test_what_changed_is_said_in_a_line_each(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(label_update, "update_names", update)
     arguments = ["labels", "update", str(tmp_path), "--names", "a.tsv", "--names", "icd10"]
     lines = CliRunner().invoke(plant, [*arguments, "--dry-run"]).output.splitlines()
-    assert lines[0].startswith("12 labels can be said from now on: N0, N1")
+    assert lines[0].startswith("labels that can be said from now on: 12; N0, N1")
     assert lines[0].endswith("… (2 more: --json)")
-    assert lines[1:3] == ["1 labels have other names: R1", "0 labels cannot be said any more"]
+    assert lines[1:3] == ["labels that have other names: 1; R1", "labels that cannot be said any more: 0"]
     content = json.loads(CliRunner().invoke(plant, [*arguments, "--json"]).output)
     assert content["kept"] == ["K1"]
     assert asked == [(tmp_path, ("a.tsv", "icd10"), False), (tmp_path, ("a.tsv", "icd10"), True)]

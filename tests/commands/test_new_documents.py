@@ -89,7 +89,7 @@ def test_files_that_are_passed_over_are_named(model: Path, notes: Path) -> None:
     done = predict(model, notes, "--skip-bad")
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == TEXTS - 1
-    assert "1 bad lines were passed over: notes/07.txt\n" in done.stderr
+    assert "bad lines that were passed over: 1 (notes/07.txt)\n" in done.stderr
     assert "1 files of the folders are no .txt and were not read\n" in done.stderr
 
 

@@ -106,7 +106,7 @@ def test_bad_lines_that_are_passed_over_are_counted_once(two_workers: None, mode
     documents.write_text('{"text": "sign1x", "id": "a"}\nbroken\n{"text": "sign2x", "id": "c"}\n')
     outcome = predict(model, str(documents), "--skip-bad", "--ray")
     assert [json.loads(line)["id"] for line in outcome.stdout.splitlines()] == ["a", "c"]
-    assert "1 bad lines were passed over: 2\n" in outcome.stderr
+    assert "bad lines that were passed over: 1 (2)\n" in outcome.stderr
 
 
 def test_without_ray_the_extra_is_named(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,8 @@ def test_the_commands(trained: Path, task: Path, tmp_path: Path) -> None:
     assert [row["order"] for row in written] == orders
     page = tmp_path / "page.html"
     options = ["--json", "--html", str(page), "--faithfulness", "--label", "L3", "--device", "cpu"]
-    found = json.loads(CliRunner().invoke(plant, ["explain", str(trained), *options], input=NOTE).stdout)
+    found = json.loads(
+        CliRunner().invoke(plant, ["explain", str(trained), *options, "--input", "text"], input=NOTE).stdout
+    )
     assert set(found["labels"][0]["faithfulness"]) == set(orders)
     assert '"faithfulness":{"contribution":' in page.read_text()

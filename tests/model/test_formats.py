@@ -15,7 +15,7 @@ from plant_plugin.cli import plant
 
 
 def explain(*arguments: str, given: str | None = None) -> Result:
-    return CliRunner().invoke(plant, ["explain", *arguments, "--device", "cpu"], input=given)
+    return CliRunner().invoke(plant, ["explain", "--input", "text", *arguments, "--device", "cpu"], input=given)
 
 
 def test_on_the_terminal(trained: Path) -> None:

@@ -31,7 +31,8 @@ def test_json_lines_from_standard_input(trained: Path) -> None:
     assert [row["labels"][0]["label"] for row in rows[:2]] == ["L3", "L5"]
     assert 0.5 < rows[0]["labels"][0]["probability"] < 1
     assert [row["tokens"] for row in rows] == [2, 2, 0]
-    assert "3 documents\n1 hold nothing" in outcome.stderr
+    assert "3 documents, one a line (--input text takes the whole file as one)\n" in outcome.stderr
+    assert "\n1 document has no word that the model knows" in outcome.stderr
 
 
 def test_no_cell_of_csv_is_a_formula(trained: Path, tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_bad_lines_are_counted(trained: Path, tmp_path: Path) -> None:
     outcome = predict(trained, str(path), "--skip-bad")
     assert outcome.exit_code == 0
     assert [json.loads(line)["id"] for line in outcome.stdout.splitlines()] == ["a", "c"]
-    assert "1 bad lines were passed over: 2\n" in outcome.stderr
+    assert "bad lines that were passed over: 1 (2)\n" in outcome.stderr
 
 
 def test_a_failed_run_leaves_no_file(trained: Path, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def predict(place: Path, *asked: tuple[Path, str]) -> tuple[list[str], float, fl
     assert done.returncode == 0, done.stderr
     *predictions, measured = done.stdout.splitlines()
     assert [json.loads(one)["tokens"] for one in predictions] == [len(text.split()) for _, text in asked]
-    assert done.stderr.splitlines() == ["1 documents"] * len(asked)  # and no warning of anybody
+    assert done.stderr.splitlines() == ["1 document"] * len(asked)  # and no warning of anybody
     assert not list(cache.rglob("*.nbi"))
     found, seconds, mebibytes = json.loads(measured)
     return found, seconds, mebibytes

@@ -5,21 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from test_predictor import NETWORKS
 
 from plant_plugin import Predictor
 from plant_plugin.model.word_strength import (
-    all_words,
-    linear_strengths,
-    phrase_strengths,
     word_strengths,
     words_of_tokens,
 )
-from plant_plugin.relevance.linear import LinearModel
-from plant_plugin.relevance.phrases import PlantedPhrases
-from plant_plugin.relevance.ridge import RidgeOptions
 
 NOTE = "filler1, filler2 SIGN3x!\nfiller3 12 sign5x filler7 sign3x"
 
@@ -42,30 +35,6 @@ def test_linear_strengths_sum_to_the_linear_score(predictor: Predictor) -> None:
     _, found = word_strengths(predictor, NOTE, [3, 5])
     scores = planted.linear.scores_of(planted.linear.features([NOTE]))[0, [3, 5]]
     np.testing.assert_allclose(found["linear"].sum(axis=1), scores, atol=1e-6)
-
-
-def test_words_that_are_read_twice_are_found_where_they_stand() -> None:
-    options = RidgeOptions(model="ridge", min_documents=1, word_letters=4)
-    labels = sp.csr_array(np.eye(3, dtype=np.float32))
-    linear = LinearModel.fit(["nursing a nurse", "reading books", "2019"], labels, options)
-    text = "Nurses read in 20191, 2019"
-    words = all_words(text, [])
-    found = linear_strengths(linear, text, words.spans, [0, 1, 2])
-    np.testing.assert_allclose(found.sum(axis=1), linear.scores_of(linear.features([text]))[0], atol=1e-6)
-    assert [text[start:end] for start, end in words.spans[found.argmax(axis=1)]] == ["Nurses", "read", "2019"]
-
-
-def test_phrases_give_their_words_what_they_add() -> None:
-    texts = ["dull pain in the left foot", "sharp pain in the right foot", "a cough", "well", "fine"]
-    labels = sp.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 0], [0, 0]], np.float32))
-    evidence = [{"P": [(0, 9)]}, {"P": [(0, 10)]}, {"C": [(2, 7)]}, {}, {}]
-    phrases = PlantedPhrases.fit(texts, labels, evidence, ["P", "C"])
-    text = "dull pain and a cough"
-    words = all_words(text, [])
-    found = phrase_strengths(list(phrases.matches(text)), words.spans, [1, 0])
-    assert [text[start:end] for start, end in words.spans[found[0] > 0]] == ["cough"]
-    assert [text[start:end] for start, end in words.spans[found[1] > 0]] == ["dull", "pain"]
-    np.testing.assert_allclose(found.max(axis=1), phrases.scores([text])[0, [1, 0]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", [name for name in NETWORKS if not name.startswith(("PLM", "PlantedPLM", "PLANTL2R"))])

@@ -119,7 +119,7 @@ def test_cut_off_predictions_are_said(folder: Path) -> None:
     found = result(folder, "few.txt")
     assert found["thresholds"] == {"0.5": 0.5}
     assert any("29 documents have fewer than 2" in note for note in found["notes"])
-    assert any("F1@0.5: in 1 documents every score exceeds" in note for note in found["notes"])
+    assert any("F1@0.5: in 1 document every score exceeds" in note for note in found["notes"])
 
 
 def test_label_set_without_a_file_is_the_union(folder: Path) -> None:

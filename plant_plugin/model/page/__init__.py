@@ -13,6 +13,7 @@ import numpy as np
 
 from plant_plugin.model.explanation import Explanation, LabelEvidence
 from plant_plugin.model.formats import as_dictionary
+from plant_plugin.model.known_words import NOTHING_KNOWN
 from plant_plugin.model.passages import Passage
 
 WORDS = 400  # words of a label that carry numbers: the strongest by each measure
@@ -67,7 +68,8 @@ def _model(explanation: Explanation) -> dict[str, object]:
     ]
     exact = json.dumps({**content, "labels": labels})
     rounded: dict[str, object] = json.loads(exact, parse_float=lambda number: round(float(number), DIGITS))
-    return rounded | {"words": explanation.words.tolist()}
+    unknown = None if explanation.tokens else NOTHING_KNOWN
+    return rounded | {"words": explanation.words.tolist(), "unknown": unknown}
 
 
 def _words(evidence: LabelEvidence) -> list[list[float | None]]:

@@ -7,6 +7,8 @@ const MEANING = {
   attention: "Attention: the share of its attention that the label gives to the word; it does not tell for or against.",
   relevance: "Relevance: mutual information of word and label in the training documents, the label's best word being 1.",
 };
+const COLUMN = { contribution: 2, attention: 1, relevance: 3 }; // of a word in the data
+const SHOWN = { contribution: (value) => signed(value), attention: (value) => percent(value), relevance: (value) => value.toFixed(2) };
 const CROWD = 0.02; // words below this share of the strongest are not highlighted
 let chosen = null;
 let measure = "contribution";
@@ -17,8 +19,10 @@ function element(tag, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+const counted = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 const percent = (value) => value >= 0.0995 ? `${Math.round(100 * value)} %` : `${(100 * value).toFixed(1)} %`;
-const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+const size = (value) => Math.abs(value).toFixed(2);
+const signed = (value) => `${value < 0 && Number(size(value)) ? "−" : "+"}${size(value)}`; // 0 is +0.00
 // Characters count as Python counts them: by code points.
 const characters = Array.from(data.text);
 const slice = (start, end) => characters.slice(start, end).join("");
@@ -43,7 +47,7 @@ for (const [label, entry] of [...labels].sort((one, other) => other[1].best - on
     button.append(element("span", { class: found && found.predicted ? "odds" : "odds below" }, where + what));
   });
   const hints = Math.max(...entry.by.map((found) => (found && found.hints || []).length));
-  if (hints) button.append(element("span", { class: "hinted" }, hints === 1 ? "1 hint" : `${hints} hints`));
+  if (hints) button.append(element("span", { class: "hinted" }, counted(hints, "hint")));
   button.addEventListener("click", () => choose(label));
   buttons.set(label, button);
   document.getElementById("labels").append(element("li", {}, button));
@@ -66,8 +70,8 @@ const panes = data.models.map((model) => {
   const title = element("h2", {});
   const evidence = element("div", {});
   const notes = [];
-  if (!model.words.length) notes.push("The document holds nothing that the model reads: its labels mean nothing.");
-  if (model.cut) notes.push(`The network read only the first ${model.tokens.toLocaleString("en")} tokens, not what is struck out.`);
+  if (model.unknown) notes.push(model.unknown);
+  if (model.cut) notes.push(`The network read only the first ${counted(model.tokens, "token")}, not what is struck out.`);
   const article = element("article", {}, title, ...notes.map((note) => element("p", { class: "note" }, note)), text, evidence);
   document.getElementById("document").append(article);
   return { model, title, text, words, evidence };
@@ -85,7 +89,7 @@ function table(caption, heads, rows, numbers) {
 
 function highlight(pane, found) {
   const values = new Map();
-  const column = { contribution: 2, attention: 1, relevance: 3 }[measure];
+  const column = COLUMN[measure];
   for (const entry of found ? found.words : []) if (entry[column]) values.set(entry[0], entry[column]);
   const largest = Math.max(0, ...[...values.values()].map(Math.abs));
   pane.words.forEach((word, place) => {
@@ -157,12 +161,13 @@ function explain(pane, label, found) {
   const shown = found.words.filter((word) => !found.exact || Math.abs(word[2]) >= 0.005);  // else +0.00
   const strongest = shown.sort((one, other) =>
     Math.abs(other[found.exact ? 2 : 1]) - Math.abs(one[found.exact ? 2 : 1])).slice(0, 15);
-  pane.evidence.append(...table("Strongest words", ["word", "contribution", "attention", "relevance (MIG)"],
-    strongest.map(([place, attention, contribution, relevance]) => {
-      const button = element("button", { type: "button", title: "show in the document" }, slice(...pane.model.words[place]));
-      button.addEventListener("click", () => go(pane, place, place));
-      return row([button, contribution === null ? "–" : signed(contribution), percent(attention),
-        relevance === null ? "–" : relevance.toFixed(2)], [1, 2, 3]);
+  const measures = Object.keys(COLUMN).filter((name) => found.words.some((word) => word[COLUMN[name]]));
+  const heads = measures.map((name) => name === "relevance" ? "relevance (MIG)" : name);
+  pane.evidence.append(...table("Strongest words", ["word", ...heads],
+    strongest.map((word) => {
+      const button = element("button", { type: "button", title: "show in the document" }, slice(...pane.model.words[word[0]]));
+      button.addEventListener("click", () => go(pane, word[0], word[0]));
+      return row([button, ...measures.map((name) => SHOWN[name](word[COLUMN[name]]))], [1, 2, 3]);
     }), [1, 2, 3]));
   if (found.faithfulness)
     pane.evidence.append(...table("If the strongest words go, or only they stay",
@@ -189,10 +194,11 @@ function showBy(value) {
 for (const radio of document.querySelectorAll("input[name=measure]")) {
   radio.addEventListener("change", () => showBy(radio.value));
 }
-const telling = data.models.some((model) => model.labels.some((found) => found.exact));
-if (!telling) {
-  document.querySelector("input[value=contribution]").disabled = true;
-  document.querySelector("input[value=attention]").checked = true;
-}
-showBy(telling ? "contribution" : "attention");
+// What no model knows of any word cannot be chosen.
+const radios = [...document.querySelectorAll("input[name=measure]")];
+for (const radio of radios)
+  radio.disabled = !data.models.some((model) => model.labels.some((found) => found.words.some((word) => word[COLUMN[radio.value]])));
+const first = radios.find((radio) => !radio.disabled) || radios[0];
+first.checked = true;
+showBy(first.value);
 if (buttons.size) choose([...buttons.keys()][0]);

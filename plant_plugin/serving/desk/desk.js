@@ -117,6 +117,7 @@ const fromSearch = (label, name, decision) => ({ label, name, probability: null,
 function showText(text) {
   const pieces = [];
   let place = 0;
+  at("no-known-word").hidden = !doc || doc.suggested.length > 0; // the best are suggested, where the model knows a word
   words = [];
   for (const part of text.split(/(\s+)/u)) {
     const length = Array.from(part).length;

@@ -10,6 +10,7 @@ import numpy as np
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
+from plant_plugin.model.known_words import knows_a_word
 from plant_plugin.model.manifest import MANIFEST, MODEL
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.model.trained import Floats
@@ -27,7 +28,7 @@ def model_hash(predictor: Predictor) -> str:
 
 
 def suggest(predictor: Predictor, texts: Sequence[str]) -> list[Suggestions]:
-    """Suggest labels for each text; without words where its network does not show them."""
+    """Suggest labels for each text, none where the model knows no word; without words where its network shows none."""
     logits = predictor.logits(texts)
     return [
         Suggestions(_labels(predictor, text, row), uncertainty)
@@ -48,12 +49,15 @@ def entropies(logits: Floats) -> Floats:
 
 def _labels(predictor: Predictor, text: str, logits: Floats) -> list[Suggested]:
     limit = float(np.float32(predictor.limit()))
-    shown = int(np.clip((logits > limit).sum(), LEAST, min(MOST, len(logits))))
-    best = [predictor.scored_label(column, float(logits[column])) for column in top_labels(logits[None], shown)[0]]
+    shown = max(LEAST, (logits > limit).sum()) * knows_a_word(predictor, text)
+    best = [
+        predictor.scored_label(column, float(logits[column]))
+        for column in top_labels(logits[None], min(MOST, logits.size))[0][:shown]
+    ]
     spans: dict[str, list[tuple[int, int]]] = {}
     with suppress(ConfigError):  # the network shows no attention, or its tokenizer no places
-        explained = predictor.explain(text, [each.label for each in best])
-        spans = {each.scored.label: [(part.start, part.end) for part in each.passages] for each in explained.labels}
+        for each in predictor.explain(text, [label.label for label in best]).labels:
+            spans[each.scored.label] = [(part.start, part.end) for part in each.passages]
     return [
         {
             "label": each.label,

@@ -84,7 +84,7 @@ def explained(facts: Facts, decisions: Iterable[Decision]) -> list[str]:
     """Return at most ten lines: the facts, and each decision with its reason."""
     marked = "evidence" if facts.evidence else "no evidence"
     seen = f"{facts.documents:,} documents in {facts.language}, {facts.labels:,} labels, {marked}"
-    lines = [f"{seen}; chosen ({SETTLED} of the run's folder):"]
+    lines = [f"{seen}; chosen, and kept as a configuration:"]
     for decision in decisions:
         shown = {key: value for key, value in decision.keys.items() if key != "monitor_metrics"}
         if shown:
