@@ -5,7 +5,7 @@ const KEYS = {
   "a": "accept the code", "e": "accept it, and the model’s words prove it", "r": "reject it",
   "j ↓ / k ↑": "next, previous code", "m": "mark the words that prove it: ← → ↑ ↓ move, Shift extends, Enter keeps, Delete takes away, Esc ends",
   "/": "search any code by number or name; for one that the desk does not know it asks again", "u": "undo; at the start of a document: back to the one before",
-  "n": "finish this document, and the next", "g": "figures of the team (leads)", "d": "list of documents (leads)", "?": "these keys",
+  "n": "finish this document, and the next", "g": "figures of the team (leads)", "d": "list of documents (leads)", "q": "unsure of the code, for the lead to see", "c": "comment on the document, for the lead", "?": "these keys",
 };
 let me = null, doc = null, codes = [], words = [], current = 0, marking = null, armed = false;
 const UNDOING = "Wait until what you took back is shown.";
@@ -108,6 +108,7 @@ function show(answer) {
   armed = false;
   marking = null;
   showText(doc ? doc.text : "");
+  drawRemarks();
   draw();
   if (doc && unsettled()) say(`Document ${doc.name}: ${counted(unsettled(), "code")} to settle.`);
   else if (doc) say(`Document ${doc.name}: ${counted(codes.filter((one) => one.predicted).length, "code is suggested", "codes are suggested")}.`);
@@ -166,13 +167,46 @@ function row(code, place) {
   };
   const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || (code.known === false ? "a code that this desk does not know" : ""));
   head.addEventListener("click", () => { current = place; draw(); });
-  const told = element("p", { class: "state" }, `${state}${odds}${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${counted(hints.length, "hint")}` : ""}`);
+  const told = element("p", { class: "state" }, `${isUnsure(code) ? "unsure, " : ""}${state}${odds}${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${counted(hints.length, "hint")}` : ""}`);
   const tools = element("div", { class: "bar" },
     button("Accept", "Accept", accept, String(kind === "accept" || kind === "add")),
-    button("Reject", "Reject", reject, String(kind === "reject")), button("Mark words for", "Mark", startMarking, null));
+    button("Reject", "Reject", reject, String(kind === "reject")), button("Mark words for", "Mark", startMarking, null), button("Unsure of", "Unsure", doubt, String(isUnsure(code))));
   const side = kind === "reject" ? "no" : kind ? "yes" : "";
   return element("li", { class: side, "aria-current": String(place === current) }, head, ...readingsOf(code), told, tools);
 }
+// What is said beside decisions.
+const mine = () => doc.remarks.find((one) => one.coder === me.coder) || { comment: "", unsure: [] };
+const isUnsure = (code) => Boolean(doc) && mine().unsure.includes(code.label);
+function remember(said) { doc.remarks = [...doc.remarks.filter((one) => one.coder !== me.coder), { coder: me.coder, ...mine(), ...said }]; }
+function doubt() {
+  const code = codes[current];
+  if (!code || !doc) return;
+  const unsure = !isUnsure(code), others = mine().unsure.filter((label) => label !== code.label);
+  remember({ unsure: unsure ? [...others, code.label] : others });
+  change("unsure", { key: key(), document: doc.id, label: code.label, unsure });
+  say(unsure ? `You are unsure of ${code.label}. The lead sees that.` : `You are sure of ${code.label} now.`);
+  draw();
+}
+function openComment() {
+  if (!doc) return;
+  at("comment-text").value = mine().comment;
+  at("comment").returnValue = "";
+  at("comment").onclose = () => {
+    const text = at("comment-text").value.trim();
+    if (at("comment").returnValue !== "keep" || text === mine().comment) return;
+    remember({ comment: text });
+    change("comment", { key: key(), document: doc.id, text });
+    say(text ? "Your comment is kept. The lead sees it." : "Your comment is taken back.");
+    drawRemarks();
+  };
+  at("comment").showModal();
+}
+function drawRemarks() {
+  const others = (doc ? doc.remarks : []).filter((one) => one.coder !== me.coder || one.comment);
+  at("remarks").replaceChildren(...others.map((one) => element("li", {}, remarkOf(one))));
+}
+const remarkOf = (one) => `${one.coder}: ${[one.comment, one.unsure.length ? `unsure of ${one.unsure.join(", ")}` : ""].filter(Boolean).join(" · ")}`;
+
 const hintsOf = (code) => doc && code && Object.hasOwn(doc.hints, code.label) ? doc.hints[code.label] : [];
 function drawHints() {
   const hints = hintsOf(codes[current]);
@@ -406,7 +440,7 @@ async function openFigures() {
 
 // Keys and buttons.
 const PLAIN = {
-  a: accept, e: acceptWords, r: reject, n: finish, u: undo, m: startMarking, g: openFigures, d: () => openDocuments(), "/": openSearch,
+  a: accept, e: acceptWords, r: reject, n: finish, u: undo, m: startMarking, g: openFigures, d: () => openDocuments(), q: doubt, c: openComment, "/": openSearch,
   "?": () => at("help").showModal(), j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1),
 };
 const MARKING = {
@@ -433,7 +467,7 @@ addEventListener("keydown", (event) => {
   does(event.shiftKey);
 });
 for (const [id, does] of Object.entries({
-  "search-button": openSearch, "undo-button": undo, "next-button": finish, "help-button": PLAIN["?"],
+  "search-button": openSearch, "comment-button": openComment, "undo-button": undo, "next-button": finish, "help-button": PLAIN["?"],
   "figures-button": openFigures, "keep-button": () => keep(...range()), "drop-button": drop, "end-button": endMarking,
   "out-button": () => change("sign-out", {}, () => { me = null; location.reload(); }),
 })) at(id).addEventListener("click", () => does());

@@ -35,13 +35,13 @@ async function listDocuments(further = false) {
   if (!answer || !answer.ok) return say("The list cannot be had now.", true);
   const found = await answer.json();
   at("documents-counts").textContent = Object.keys(STATES).map((state) => `${number(found.counts[state])} ${STATES[state]}`).join(" · ");
-  const rows = found.documents.map((one) => documentRow(one, found.coders));
+  const rows = found.documents.map((one) => documentRow(one, found.coders, found.remarks[one.id] || []));
   if (further) at("documents-rows").append(...rows);
   else at("documents-rows").replaceChildren(...rows);
   listedLast = found.documents.length ? found.documents[found.documents.length - 1].id : listedLast;
   at("documents-more").hidden = !found.more;
 }
-function documentRow(one, coders) {
+function documentRow(one, coders, remarks) {
   const does = (text, told, path, coder) => {
     const made = element("button", { type: "button", "aria-label": `${told} ${one.name}` }, text);
     made.addEventListener("click", () => change(path, { key: key(), document: one.id, ...coder() }, () => listDocuments()));
@@ -54,7 +54,7 @@ function documentRow(one, coders) {
   read.addEventListener("click", () => { at("documents").close(); change("take", { key: key(), document: one.id }, show); });
   const wants = one.state === "done" ? "" : `${one.readers.filter((reader) => reader.state === "finished").length} of ${one.wanted} finished`;
   return element("tr", {}, element("th", { scope: "row" }, one.name), element("td", {}, STATES[one.state], element("p", {}, wants)),
-    element("td", {}, ...readers), element("td", {}, element("div", { class: "bar" }, whom, does("Give", "Give", "give", () => ({ coder: whom.value })), read)));
+    element("td", {}, ...readers, ...remarks.map((remark) => element("p", { class: "remark" }, remarkOf(remark)))), element("td", {}, element("div", { class: "bar" }, whom, does("Give", "Give", "give", () => ({ coder: whom.value })), read)));
 }
 at("documents-state").addEventListener("change", () => listDocuments());
 at("documents-name").addEventListener("input", () => listDocuments());

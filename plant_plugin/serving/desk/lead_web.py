@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, HTTPException
-from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from plant_plugin.serving.desk.asked import FinishQuestion, Place
+from plant_plugin.serving.desk.comments import RemarkedDocuments, with_remarks
 from plant_plugin.serving.desk.figures import Figures
-from plant_plugin.serving.desk.lead import Documents, documents_of, give, reopen, take
+from plant_plugin.serving.desk.lead import documents_of, give, reopen, take
 from plant_plugin.serving.desk.people import LEAD, SignIn
 from plant_plugin.serving.desk.web import PATH, At, Changes, Reads
 
@@ -35,7 +35,7 @@ Lead = Annotated[SignIn, Depends(_lead_changes)]
 class OfCoderQuestion(FinishQuestion):
     """A document, and one of its coders."""
 
-    coder: Annotated[str, Field(max_length=60)]
+    coder: str
 
 
 @lead_router.get("/figures", dependencies=[Depends(_lead_reads)])
@@ -48,11 +48,11 @@ async def team_figures(at: At) -> Figures:
 def documents(
     at: At,
     state: Literal["", "open", "begun", "split", "done"] = "",
-    name: Annotated[str, Field(max_length=200)] = "",
+    name: str = "",
     after: Place = 0,
-) -> Documents:
+) -> RemarkedDocuments:
     """Return documents with how far they are."""
-    return documents_of(at.desk, state, name, after)
+    return with_remarks(at.desk, documents_of(at.desk, state, name, after))
 
 
 @lead_router.post("/give")

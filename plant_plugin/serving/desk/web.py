@@ -31,6 +31,7 @@ from plant_plugin.serving.desk.asked import (
     TokenQuestion,
     UndoQuestion,
 )
+from plant_plugin.serving.desk.comments import CommentQuestion, UnsureQuestion, comment, mark_unsure, seen_by
 from plant_plugin.serving.desk.document import shown
 from plant_plugin.serving.desk.figures import Figures, figures_apart
 from plant_plugin.serving.desk.hints import hints_of
@@ -116,7 +117,9 @@ class Sitting:
             await self.read([(opened.id, opened.text)])
             opened = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
         page = await run_in_threadpool(shown, opened, self.predictor, self.codes)
-        if who.coder.role == LEAD:
+        lead = who.coder.role == LEAD
+        page["remarks"] = await run_in_threadpool(seen_by, self.desk, opened.id, who.coder, all_of_them=lead)
+        if lead:
             page["readings"] = await run_in_threadpool(named_readings, self.desk, opened.id, who.coder, self.codes)
         return {"document": page, "left": left}
 
@@ -224,6 +227,18 @@ def decide(question: DecideQuestion, who: Changes, at: At) -> None:
         raise Refused(f"{question.label} is no code that this desk knows. Take it all the same?")
     said = Decision(question.label, question.kind, question.spans)
     at.desk.decide(who.coder, question.key, question.document, said, known=known)
+
+
+@router.post("/comment")
+def write_comment(question: CommentQuestion, who: Changes, at: At) -> None:
+    """Write a comment on a document down."""
+    comment(at.desk, who.coder, question)
+
+
+@router.post("/unsure")
+def write_unsure(question: UnsureQuestion, who: Changes, at: At) -> None:
+    """Write down whether a coder is unsure of a code."""
+    mark_unsure(at.desk, who.coder, question)
 
 
 @router.get("/hints")

@@ -158,7 +158,7 @@ def test_accessible_in_every_state(browser: Any, desk: Desk, url: str, width: in
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     check("marked")
-    for key, state in (("/", "search"), ("?", "help")):
+    for key, state in (("/", "search"), ("?", "help"), ("c", "comment")):
         page.keyboard.press(key)
         if key == "/":
             page.keyboard.type("number")
@@ -179,7 +179,7 @@ def test_accessible_in_every_state(browser: Any, desk: Desk, url: str, width: in
     check("documents")
     page.keyboard.press("Escape")
     check("a document in the dark")
-    assert len(seen) == 10
+    assert len(seen) == 11
 
 
 def test_words_are_marked_with_the_mouse_too(browser: Any, desk: Desk, url: str, texts: list[str]) -> None:
@@ -349,3 +349,23 @@ def test_one_document_waits(browser: Any, desk: Desk, url: str) -> None:
         robot.document(4 if turn else 3)
     robot.look()
     assert robot.page.inner_text("#left") == "1 document waits"
+
+
+def test_what_a_coder_remarks_reaches_the_lead(browser: Any, desk: Desk, url: str) -> None:
+    robot = Robot(browser, url, desk.people.add("ana"), 390)
+    page, shown = robot.page, robot.look()
+    label = shown["codes"][0]["label"]
+    robot.press("q", "c")
+    page.keyboard.type("a q and <b>a</b> c")  # keys of the page are letters here
+    page.get_by_role("button", name="Keep").click()
+    robot.rest()
+    assert page.locator("#codes .state").first.inner_text().startswith("unsure, ")
+    page.reload()
+    page.wait_for_function("() => doc !== null")
+    assert page.inner_text("#remarks") == f"ana: a q and <b>a</b> c · unsure of {label}"
+    lead = Robot(browser, url, desk.people.add("lea", "lead"), 1280)
+    lead.look()
+    lead.press("d")
+    lead.page.wait_for_selector("#documents-rows .remark")
+    assert lead.page.inner_text("#documents-rows .remark") == f"ana: a q and <b>a</b> c · unsure of {label}"
+    assert robot.errors == lead.errors == []

@@ -43,6 +43,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/desk/give": {"key": "intruder-4", "document": 1, "coder": "ana"},
     "/desk/reopen": {"key": "intruder-5", "document": 1, "coder": "ana"},
     "/desk/take": {"key": "intruder-6", "document": 1},
+    "/desk/comment": {"key": "intruder-7", "document": 1, "text": "a comment"},
+    "/desk/unsure": {"key": "intruder-8", "document": 1, "label": "L3", "unsure": True},
 }
 READS = ("/desk/me", "/desk/codes?q=L3", "/desk/figures", "/desk/hints?document=1", "/desk/documents?name=case")
 LEADS = ("/desk/figures", "/desk/documents?name=case", "/desk/give", "/desk/reopen", "/desk/take")  # only for leads
@@ -94,7 +96,7 @@ def sitter(app: Any, desk: Desk) -> Sitter:
 def content(desk: Desk) -> list[Any]:
     """All that an intruder could change."""
     with sqlite3.connect(desk.path) as plain:
-        tables = ("changes", "work", "documents", "coders")
+        tables = ("changes", "work", "documents", "coders", "remarks")
         return [
             plain.execute(f"SELECT {'id, name, text' if table == 'documents' else '*'} FROM {table}").fetchall()
             for table in tables
@@ -326,7 +328,7 @@ def test_another_coder_reads_and_changes_nothing_of_ones_document(sitter: Sitter
     sitter.decide(shown["id"], "L3")
     other = Sitter(app, desk.people.add("berta"))
     before = content(desk)
-    for path in ("/desk/decide", "/desk/finish", "/desk/undo"):
+    for path in ("/desk/decide", "/desk/finish", "/desk/undo", "/desk/comment", "/desk/unsure"):
         answer = other.client.post(path, json={**BODIES[path], "document": shown["id"]}, headers={"x-csrf": other.csrf})
         assert answer.status_code == 409
         assert shown["text"] not in answer.text
