@@ -190,10 +190,10 @@ function doubt() {
 function openComment() {
   if (!doc) return;
   at("comment-text").value = mine().comment;
-  at("comment").returnValue = "";
-  at("comment").onclose = () => {
+  at("keep-comment-button").onclick = () => {
+    at("comment").close();
     const text = at("comment-text").value.trim();
-    if (at("comment").returnValue !== "keep" || text === mine().comment) return;
+    if (text === mine().comment) return;
     remember({ comment: text });
     change("comment", { key: key(), document: doc.id, text });
     say(text ? "Your comment is kept. The lead sees it." : "Your comment is taken back.");
@@ -389,8 +389,8 @@ function take(place) {
   at("search").close();
   if (found.known !== false) return add(found);
   at("unknown-title").textContent = `${found.label} is no code that this desk knows. Take it all the same?`;
-  at("unknown").returnValue = "";
-  at("unknown").onclose = () => at("unknown").returnValue === "take" ? add(found) : say(`${found.label} was not taken.`);
+  say(`${found.label} was not taken.`);
+  at("take-button").onclick = () => { at("unknown").close(); add(found); }; // now: the next key comes before a close event
   at("unknown").showModal();
 }
 function add(found) {
