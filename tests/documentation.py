@@ -156,7 +156,9 @@ def check_installation(arguments: list[str]) -> None:
         if extras:
             assert all(re.search(rf"^{extra} = \[", declared, re.MULTILINE) for extra in extras[1].split(",")), word
         else:
-            assert word in ("-c", "-e", ".") or (ROOT / word).is_file(), word
+            assert word in ("-c", "-e", ".") or any(
+                (ROOT / word / name).is_file() for name in ("", "pyproject.toml")
+            ), word
 
 
 def run(command: list[str], monkeypatch: pytest.MonkeyPatch) -> str:

@@ -127,3 +127,17 @@ def test_dependencies_and_constraints_agree() -> None:
     for text in declared:
         requirement = Requirement(text)
         assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)]), text
+
+
+def test_the_wheel_of_the_models_holds_them_whole(tmp_path: Path) -> None:
+    models = ROOT / "benchmarks" / "models"
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, models, folder=tmp_path)
+    (wheel,) = tmp_path.glob("plant_plugin_models-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert packed == {
+        path.relative_to(models).as_posix()
+        for path in (models / "plant_plugin_models").rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert any(name.endswith("planted_scores.npz") for name in packed)

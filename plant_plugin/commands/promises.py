@@ -52,8 +52,8 @@ def promise_options(command: Callable[..., None]) -> Callable[..., None]:
 def _threshold(model: Path, kind: str, share: float) -> str:
     """Return the name of the threshold, and say what is promised, or why it cannot be."""
     from plant_plugin.evaluation.promises import SHARES, Outcome, named
-    from plant_plugin.model.archive import model_folder
     from plant_plugin.model.folder import read_labels
+    from plant_plugin.model.places import model_folder
     from plant_plugin.report.promises import read_promises
 
     if share not in SHARES[kind]:

@@ -118,8 +118,8 @@ def _load(
     folder: Path, batch_size: int = 32, *, names: tuple[str, ...], device: str | None, **checks: bool
 ) -> Predictor:
     from plant_plugin.data.label_names import label_names
-    from plant_plugin.model.archive import model_folder
     from plant_plugin.model.folder import read_labels
+    from plant_plugin.model.places import model_folder
     from plant_plugin.model.predictor import Predictor
 
     folder = model_folder(folder)

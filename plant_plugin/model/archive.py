@@ -40,7 +40,7 @@ def packed_folder(out: Path) -> Iterator[Path]:
             remove(folder)
 
 
-def model_folder(model: Path) -> Path:
+def unpacked(model: Path) -> Path:
     """Return the folder of a model: itself, or that of a ``model.zip``, unpacked into the cache folder.
 
     The file's SHA-256 names that folder, so that a file is unpacked once, and again where a part of it is gone; loading

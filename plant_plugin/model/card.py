@@ -9,6 +9,7 @@ import yaml
 
 from plant_plugin.model.folder import Content
 from plant_plugin.model.promises import promises_of
+from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.report.result import Result, read_result
 from plant_plugin.report.tables import percent
 
@@ -39,14 +40,16 @@ def model_card(folder: Path, content: Content, labels: int, languages: Sequence[
     if languages:
         head["language"] = list(languages)
     result = read_result(folder / "result.json") if (folder / "result.json").is_file() else None
-    name = "model" if result is None else str(result.get("dataset", "model"))
+    name = (result or {}).get("dataset", "model")
     length = content["max_seq_length"]
     read = "whole documents" if length is None else f"the first {length:,} tokens of a document"
+    network = f"the network {content['model_name']} on {read}"
+    kind = "planted scores without a network" if content["model_name"] == NO_NETWORK else network
     return f"""---
 {yaml.safe_dump(head, sort_keys=False)}---
-# {content["model_name"]} on {name}
+# plant_plugin on {name}
 
-A classifier of texts into {labels:,} labels, several a text, trained by plant_plugin. Its network reads {read}.
+A classifier of texts into {labels:,} labels, several a text: {kind}.
 Languages of the texts: {", ".join(languages) or "not stated"}.
 
 ```python
@@ -79,13 +82,11 @@ def _numbers(result: Result | None) -> str:
     if result is None:
         return "Nothing is known of how well it does: the run has not been tested."
     counts, metrics = result.get("counts", {}), result["metrics"]
-    documents_line = [f"{counts['documents']:,} documents" if "documents" in counts else "documents"]
-    if "labels_unseen_in_training" in counts:
-        documents_line.append(f"with {counts['labels_unseen_in_training']:,} labels that training never showed")
     rows = [f"| {name} | {percent(metrics[name])} |" for name in SHOWN if metrics.get(name) is not None]
     how = f"Data set {result.get('dataset')}, configuration {result.get('config')}, seed {result.get('seed')}."
-    where = f"On its {result.get('split', 'test')} split, {' '.join(documents_line)}, percent, one run:"
-    return "\n".join((f"{how} {where}", "", "| metric | value |", "|---|---:|", *rows))
+    where = f"On its {result.get('split', 'test')} split, {counts.get('documents', 0):,} documents, percent, one run;"
+    unseen = f"training never showed {counts.get('labels_unseen_in_training', 0):,} of its labels:"
+    return "\n".join((f"{how} {where} {unseen}", "", "| metric | value |", "|---|---:|", *rows))
 
 
 def _curve(result: Result | None) -> str:

@@ -38,7 +38,7 @@ from plant_plugin.networks.trained_state import load_trained_state, trained_stat
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.machine import free_and_total_memory
 
-COMPLETE = "give the folder of a finished run (it holds model.safetensors, config.json and labels.txt)"
+COMPLETE = "name a finished run's folder (with model.safetensors and config.json) or a model of plant-plugin-models"
 ROOM, LEAST = 4, 1 << 28  # bytes that a network may take while it is built: of each in its weights file, and always
 HALF = "0.5"  # the threshold that every model has
 YOURS = "if you trust whoever wrote it: --trust-code, or trust_code=True in Python"

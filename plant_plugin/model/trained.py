@@ -27,7 +27,6 @@ from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.data.unicode_forms import composed
 from plant_plugin.data.word_tokens import VOCABULARY_FILE
 from plant_plugin.errors import CheckpointError, ConfigError
-from plant_plugin.model.archive import model_folder
 from plant_plugin.model.folder import (
     COMPLETE,
     HALF,
@@ -39,6 +38,7 @@ from plant_plugin.model.folder import (
 from plant_plugin.model.manifest import CONFIG, LABELS, RELEVANCE, verify
 from plant_plugin.model.named_evidence import ReadsNames
 from plant_plugin.model.passages import EvidenceRule, read_rule
+from plant_plugin.model.places import model_folder
 from plant_plugin.model.scored_label import ScoredLabel as ScoredLabel  # where its users look for it
 from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.kernels.label_attention import plain_where_short

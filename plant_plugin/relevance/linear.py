@@ -21,6 +21,7 @@ from plant_plugin.data.words import splitter_of
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import TRUTHS, WHOLE, ArrayFile
 from plant_plugin.relevance.mutual_information import Floats
+from plant_plugin.relevance.packed_weights import packed, unpacked
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 from plant_plugin.relevance.ridge import RidgeOptions, prune, solve_ridge
 from plant_plugin.relevance.terms import TermRows, Terms, with_lead
@@ -38,11 +39,10 @@ class LinearModel:
     vectorizer: TermRows
     weights: sp.csr_array  # (L, V) float32
     lead: tuple[int, float]  # words that are the beginning of a text, and what their tf-idf counts beside the whole's
-    half: bool = False  # weights are rounded to 16 bits, which the file takes; products want 32, and memory holds them
 
     def __post_init__(self) -> None:
-        if self.half:
-            self.weights.data = self.weights.data.astype(np.float16).astype(np.float32)
+        # What the file holds; products want 32 bits, and memory has them.
+        self.weights.data = self.weights.data.astype(np.float16).astype(np.float32)
 
     @cached_property
     def _by_term(self) -> sp.csr_array:
@@ -93,7 +93,7 @@ class LinearModel:
         rows = with_lead(whole, vectorizer, texts, lead)
         targets = labels.astype(np.float32).tocsr()
         if options.model_for(*targets.shape) == "label_ridge":
-            return cls(vectorizer, _by_label(rows, targets, options), lead, half=True)
+            return cls(vectorizer, _by_label(rows, targets, options), lead)
         return cls(vectorizer, solve_ridge(rows, targets, options), lead)
 
     def taught(
@@ -170,8 +170,7 @@ class LinearModel:
             "letters": np.bool_(letters),
             "lead": np.int64(self.lead[0]), "lead_weight": np.float64(self.lead[1]),
             "frequency": self.vectorizer.frequency.astype(np.float32), "shape": np.array(self.weights.shape),
-            "data": self.weights.data.astype(np.float16 if self.half else np.float32),
-            "indices": self.weights.indices, "offsets": self.weights.indptr,
+            **packed(self.weights),
         }  # fmt: skip
 
     @classmethod
@@ -180,8 +179,7 @@ class LinearModel:
         shape = num_labels, len(terms)
         if (saved_shape := tuple(arrays.array("shape", WHOLE, (2,)).tolist())) != shape:
             arrays.wrong("shape", f"is {saved_shape}, and there are {num_labels:,} labels and {len(terms):,} terms")
-        weights = arrays.rows(("data", "indices", "offsets"), shape, kinds="f")
-        half = arrays.array("data", "f", (None,)).dtype == np.float16
+        weights = unpacked(arrays, shape)
         letters = bool(arrays.array("letters", TRUTHS))
         kind = Terms(
             arrays.whole("shortest", low=1, high=LONGEST),
@@ -193,7 +191,7 @@ class LinearModel:
         frequency = arrays.array("frequency", "f", (len(terms),))
         rows = TermRows(kind, {term: column for column, term in enumerate(terms)}, frequency)
         lead = arrays.whole("lead"), arrays.number("lead_weight")
-        return cls(rows, weights, lead, half)
+        return cls(rows, weights, lead)
 
 
 def _by_label(rows: sp.csr_array, targets: sp.csr_array, options: RidgeOptions) -> sp.csr_array:

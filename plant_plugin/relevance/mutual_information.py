@@ -30,6 +30,7 @@ MAX_WORKERS = 8
 
 Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
+COMPRESSED = 1 << 28
 Floats = npt.NDArray[np.float32]
 Arrays = Mapping[str, npt.NDArray[Any]]  # for an ``.npz`` file
 
@@ -81,9 +82,10 @@ class Relevance:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write an ``.npz`` file, whole or not at all."""
+    """Write an ``.npz`` file, whole or not at all; compressed up to ``COMPRESSED`` bytes: more would take minutes."""
+    write = np.savez_compressed if sum(np.asarray(each).nbytes for each in arrays.values()) <= COMPRESSED else np.savez
     with atomic_write(path) as temporary, open(temporary, "wb") as stream:
-        np.savez(stream, **arrays)
+        write(stream, **arrays)
 
 
 def compute_relevance(

@@ -24,6 +24,7 @@ COLUMNS = 2_048  # dense columns (N, columns) held at once
 ROWS = 1_000  # rows of the kernel matrix made at once: the sparse product holds an index beside each value
 GIB = 1024**3
 LABELS = 128  # labels whose dense weights (labels, V) are held at once
+LEAST = 300  # weights of a label that are kept however small (benchmarks/TRIALS.md)
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class RidgeOptions:
         model: ``ridge`` (all labels together, exactly), ``label_ridge`` (label by label) or ``auto``.
         penalty: λ, above 0; tf-idf rows have norm 1.
         top: Weights kept per label.
+        kept: Share of the sum of their squares that is enough, after ``LEAST``.
         min_documents: Training documents that have to hold a term.
         word_letters: Letters of each word that texts are read by too; None: whole words only.
         lead: Words that are the beginning of a text, which counts more; 0: none.
@@ -43,6 +45,7 @@ class RidgeOptions:
     model: str = "ridge"
     penalty: float = 0.2
     top: int = 2000
+    kept: float = 0.98
     min_documents: int = 2
     word_letters: int | None = None
     lead: int = 0
@@ -99,7 +102,7 @@ def solve_ridge(features: sp.csr_array, targets: sp.csr_array, options: RidgeOpt
             solved[:, column : column + block.shape[1]] = part.T @ torch.from_numpy(block.toarray())
         ours = solved.numpy()[:, dense.shape[1] :]
         product_turned(rare_by_term.indptr, rare_by_term.indices, rare_by_term.data, part.numpy(), ours)
-        rows.append(_largest(solved, order, options.top))
+        rows.append(_largest(solved, order, options))
     return sp.csr_array(sp.vstack(rows, format="csr"))
 
 
@@ -136,12 +139,19 @@ def _kernel(blocks: Sequence[sp.csc_array], rare: sp.csr_array) -> torch.Tensor:
     return kernel
 
 
-def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], top: int) -> sp.csr_array:
-    """The ``top`` entries of each row (rows, V) that are largest by absolute value; ``order``: each column's term."""
-    columns = weights.abs().topk(min(top, weights.shape[1]), sorted=False).indices
+def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], options: RidgeOptions) -> sp.csr_array:
+    """The entries of each row (rows, V) that are largest by absolute value, as many as options say.
+
+    ``order`` is each column's term.
+    """
+    sizes, columns = weights.abs().topk(min(options.top, weights.shape[1]))
+    squares = sizes.square()
+    needless = squares.cumsum(1) - squares >= options.kept * squares.sum(1, keepdim=True)
+    needless[:, :LEAST] = False
     # int64 would stay so, in memory and files
     offsets = np.arange(0, columns.numel() + 1, columns.shape[1], dtype=np.int32)
-    parts = (weights.gather(1, columns).numpy().ravel(), order[columns.numpy().ravel()].astype(np.int32), offsets)
+    largest = weights.gather(1, columns).masked_fill_(needless, 0)
+    parts = (largest.numpy().ravel(), order[columns.numpy().ravel()].astype(np.int32), offsets)
     chosen = sp.csr_array(parts, shape=(weights.shape[0], weights.shape[1]))
     chosen.eliminate_zeros()
     chosen.sort_indices()

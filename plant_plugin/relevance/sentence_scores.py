@@ -22,7 +22,7 @@ from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.relevance.terms import Terms
 
 # Letters, not words: chosen on CodiEsp's validation documents (benchmarks/TRIALS.md).
-LETTERS, LETTERS_MIN, SENTENCE_PENALTY = Terms(3, 5, letters=True), 3, 0.5
+LETTERS, LETTERS_MIN, SENTENCE_PENALTY, KEPT = Terms(3, 5, letters=True), 3, 0.5, 0.95
 REPLAYED = 1  # known sentences read again for each new one, chosen as above
 
 
@@ -72,12 +72,15 @@ class SentenceScores:
         """The model with what the first ``new`` of the training documents tell, which it has not seen.
 
         As :meth:`fit` else; its rows are those of ``names`` already. See :meth:`LinearModel.taught`: of what it has
-        seen it reads ``REPLAYED`` times as much again, drawn at random with the seed 0.
+        seen it reads ``REPLAYED`` times as much again, drawn at random with the seed 0. What is so much that it is
+        solved label by label is fitted anew.
         """
         both = (_marked_parts(texts[rows], evidence[rows], names) for rows in (slice(new), slice(new, None)))
         fresh, known = (inside + marked for inside, marked in both)
         if not fresh:
             return self
+        if _sentence_options(options).model_for(len(known) + len(fresh), len(names)) == "label_ridge":
+            return self.fit(texts, evidence, names, options)
         drawn = random.Random(0).sample(known, min(len(known), REPLAYED * len(fresh)))
         words, again = ([text for text, _ in parts] for parts in (fresh, drawn))
         labels = _of_parts(fresh, len(names))
@@ -125,4 +128,4 @@ def _of_parts(parts: Sequence[Part], labels: int) -> sp.csr_array:
 
 def _sentence_options(options: RidgeOptions) -> RidgeOptions:
     model = "auto" if options.model == "ridge" else options.model  # there may be far more sentences than documents
-    return replace(options, model=model, penalty=SENTENCE_PENALTY, min_documents=LETTERS_MIN, lead=0)
+    return replace(options, model=model, penalty=SENTENCE_PENALTY, kept=KEPT, min_documents=LETTERS_MIN, lead=0)

@@ -73,7 +73,7 @@ def train_in_folder(config: Config, *, tests: bool = True) -> tuple[Path, Result
         result = run_in_folder(config, tests=tests)
         if not config.silent and not config.eval and is_first():
             folder = shlex.quote(str(config.checkpoint_dir))
-            commands = f"\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt"
+            commands = f"\n  plant predict {folder} new.txt\n  plant explain {folder} new.txt --document 1"
             print(f"the model is in {folder}{commands if is_ours(config) else ''}", file=sys.stderr)
         return config.checkpoint_dir, result
 

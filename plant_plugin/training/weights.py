@@ -108,7 +108,7 @@ def _fitted(documents: Encoded, settings: Settings, further: Further | None) -> 
     if further is not None and few_are_new(further) and train.evidence is not None:
         before = folder_before(further, settings)
         known = read_sentences(before, read_labels(before)[0], names)
-        if known is not None and not known.model.half:  # those of many labels are fitted anew, label by label
+        if known is not None:
             return fit(known.taught(train.texts, train.evidence, names, options, further["new"]))
     hashes, labels = documents.hashes, documents.hashes["labels"]
     made_of = [CACHE_VERSION, version("scikit-learn"), hashes["train"], labels, asdict(options), hashes.get("evidence")]

@@ -247,7 +247,7 @@ def test_disk_full_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def full(*_args, **_content) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(np, "savez_compressed", full)
     with pytest.raises(PlantError, match="disk is full"):
         Relevance(sp.csr_array((2, 3), dtype=np.float32)).save(tmp_path / "relevance.npz")
     assert not list(tmp_path.iterdir())

@@ -1,0 +1,1 @@
+"""Trained models for plant_plugin; each folder is one, its README.md its card."""
