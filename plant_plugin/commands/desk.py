@@ -14,6 +14,7 @@ from plant_plugin.commands.new_documents import reads_documents, with_labels
 from plant_plugin.commands.shared import COUNT, FILE, json_option
 from plant_plugin.commands.shared import as_json as json_text
 from plant_plugin.errors import needs_extra
+from plant_plugin.evaluation.said import counted
 
 if TYPE_CHECKING:
     from plant_plugin.data.tables import Table
@@ -85,7 +86,7 @@ def add_documents(
             at, Path(documents.source), at.people.named(coded_by), day, wanted, with_labels(documents), check
         )
     added = sum(map(bool, ids))
-    click.echo(f"{added:,} documents added, {len(ids) - added:,} were there")
+    click.echo(f"{counted(added, 'document')} added, {len(ids) - added:,} there before")
 
 
 @desk.command()

@@ -16,12 +16,12 @@ def test_passages_join_neighbours_and_leave_out_what_is_faint_or_speaks_against(
     text = " ".join(f"w{place:02}" for place in range(40))
     spans = np.array([(4 * place, 4 * place + 3) for place in range(40)])
     strength = np.zeros(40, dtype=np.float32)
-    strength[[3, 6, 20, 30, 33, 34, 38]] = [1.0, 0.5, 2.0, -3.0, 0.25, 0.5, 0.09]
+    strength[[3, 6, 20, 30, 33, 34, 38]] = [1.0, 0.5, 2.0, -3.0, 0.5, 0.75, 0.39]
     found = passages(text, spans, strength, EvidenceRule())
     assert [(text[one.start : one.end], one.score) for one in found] == [
         ("w20", 2.0),
         ("w03 w04 w05 w06", 1.5),
-        ("w33 w34", 0.75),
+        ("w33 w34", 1.25),
     ]
     assert found[1].before == "w00 w01 w02 "
     assert found[0].after == " w21 w22 w23 w24 w25 w26"

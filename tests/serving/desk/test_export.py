@@ -41,7 +41,7 @@ def test_a_training_plants_from_an_export(desk: Desk, marked_task: Path, tmp_pat
     done = run("add-documents", desk.path, marked_task / "train.txt", "--coded-by", who.name)
     assert done.exit_code == 0, done.output
     assert "90 documents added" in done.output
-    assert "0 documents added, 90 were there" in run("add-documents", desk.path, marked_task / "train.txt").output
+    assert "0 documents added, 90 there before" in run("add-documents", desk.path, marked_task / "train.txt").output
     refused = run("add-documents", desk.path, marked_task / "train.txt", "--coded-by", who.name, "--input", "jsonl")
     assert "--input: --coded-by reads a file to train on, by its ending" in refused.output
     assert run("export", desk.path, "--out", tmp_path / "train").exit_code == 0
