@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -83,3 +84,15 @@ def test_the_models_of_plant_plugin_models(
     found = {label["label"]: label.get("name") for label in json.loads(done.stdout)["labels"]}
     assert labels <= found.keys()
     assert all(found.values())
+
+
+def test_the_case_of_the_readme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(MODELS))
+    readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    case = readme.partition("We wrote this case.")[2].partition("## Features")[0]
+    text = " ".join(re.findall(r"^> (.*)$", case, re.MULTILINE))
+    told = dict(re.findall(r"([A-Z]\d[\d.]+) \*([^*]+)\*", case.replace("\n", " ")))
+    explained = Predictor.from_pretrained("codiesp-es", device="cpu").explain(text)
+    assert {
+        label.scored.label: text[label.passages[0].start : label.passages[0].end] for label in explained.labels
+    } == told
