@@ -277,7 +277,7 @@ def test_the_documents_decide_with_plant_yml(data: Any) -> None:
     classifier = small(options=options).set_params(config="plant.yml").fit(*data["train"])
     texts, truth = data["test"]
     assert f1_score(truth, classifier.predict(texts), average="micro") > 0.8
-    assert classifier.predictor_.max_tokens == 128  # the shortest that the rules choose; nobody said it
+    assert classifier.predictor_.content["max_seq_length"] == 128  # the shortest that the rules choose; nobody said it
     assert classifier.predictor_.planted_scores is not None
 
 

@@ -20,10 +20,11 @@ from plant_plugin.config.options import SHORTLIST_SIZES
 from plant_plugin.data.words import splitter_of
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.arrays import TRUTHS, WHOLE, ArrayFile
+from plant_plugin.relevance.kept_weights import prune
 from plant_plugin.relevance.mutual_information import Floats
 from plant_plugin.relevance.packed_weights import packed, unpacked
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
-from plant_plugin.relevance.ridge import RidgeOptions, prune, solve_ridge
+from plant_plugin.relevance.ridge import RidgeOptions, solve_ridge
 from plant_plugin.relevance.terms import TermRows, Terms, with_lead
 
 LISTED = max(SHORTLIST_SIZES)  # labels whose candidates are scored where a row of all is asked for, of very many
@@ -93,7 +94,8 @@ class LinearModel:
         rows = with_lead(whole, vectorizer, texts, lead)
         targets = labels.astype(np.float32).tocsr()
         if options.model_for(*targets.shape) == "label_ridge":
-            return cls(vectorizer, _by_label(rows, targets, options), lead)
+            weights = _by_label(rows, targets, options)
+            return cls(vectorizer, weights if labels.shape[1] > PRUNED_ABOVE else prune(weights, options), lead)
         return cls(vectorizer, solve_ridge(rows, targets, options), lead)
 
     def taught(
@@ -127,7 +129,7 @@ class LinearModel:
         missing = sp.csr_array(labels - features[: len(texts)] @ sp.csr_array(weights.T), dtype=np.float32)
         nothing = sp.csr_array((len(again), weights.shape[0]), dtype=np.float32)
         change = solve_ridge(features, sp.csr_array(sp.vstack([missing, nothing], format="csr")), options)
-        return replace(self, vectorizer=rows, weights=prune(sp.csr_array(weights + change), options.top))
+        return replace(self, vectorizer=rows, weights=prune(sp.csr_array(weights + change), options))
 
     def features(self, texts: Sequence[str]) -> sp.csr_array:
         """Return tf-idf rows (B, V) of norm 1, CSR; with ``lead`` the beginnings of texts count more."""

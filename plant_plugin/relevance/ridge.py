@@ -156,14 +156,3 @@ def _largest(weights: torch.Tensor, order: npt.NDArray[np.intp], options: RidgeO
     chosen.eliminate_zeros()
     chosen.sort_indices()
     return chosen
-
-
-def prune(weights: sp.csr_array, top: int) -> sp.csr_array:
-    """The ``top`` stored entries of each row of sparse weights (L, V) that are largest by absolute value."""
-    pruned = weights.copy()
-    for row in np.flatnonzero(np.diff(weights.indptr) > top).tolist():
-        row_values = pruned.data[weights.indptr[row] : weights.indptr[row + 1]]
-        row_values[np.argpartition(np.abs(row_values), -top)[:-top]] = 0
-    pruned.eliminate_zeros()
-    pruned.sort_indices()
-    return pruned

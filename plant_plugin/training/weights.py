@@ -38,7 +38,7 @@ from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.inputs import Encoded, Floats, Inputs, Logits, Places
 from plant_plugin.training.phrase_weights import choose_beside_phrases, read_chosen_weights
 
-CACHE_VERSION = 6  # counts up when the solver or what is written changes
+CACHE_VERSION = 7  # counts up when the solver or what is written changes
 # Tried weights, in units that give the linear scores the spread of the network's logits.
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
 # And with a shortlist: the logits of all other labels are equal there, so that the spread is small.

@@ -73,17 +73,21 @@ def test_names_are_weighed_without_a_network(made: Made) -> None:
     assert run(config)["planted_scores"]["name_weight"] >= 0
 
 
-def test_explanations_name_terms_and_no_passages(made: Made) -> None:
+def test_explanations_name_terms_and_their_words(made: Made) -> None:
     config = made(**SCORES)
     run(config)
     predictor = Predictor.load(Path(config.checkpoint_dir), device="cpu")
-    (evidence,) = predictor.explain("filler1 sign3x filler2 sign3x", labels=["L3"]).labels
+    text = "filler1 sign3x filler2 sign3x"
+    (evidence,) = predictor.explain(text, labels=["L3"]).labels
     assert evidence.predicted
     assert evidence.terms[0][0] == "sign3x"
-    assert evidence.passages == []
-    assert evidence.bias + evidence.planted == pytest.approx(evidence.scored.logit, abs=1e-5)
+    assert [text[passage.start : passage.end] for passage in evidence.passages] == ["sign3x filler2 sign3x"]
     assert evidence.contribution is not None
-    assert not evidence.contribution.any()
+    words = float(evidence.contribution.sum())
+    assert words + evidence.bias + evidence.elsewhere + evidence.planted == pytest.approx(
+        evidence.scored.logit, abs=1e-4
+    )
+    assert set(evidence.contribution.argsort()[2:]) == {1, 3}
 
     shown = CliRunner().invoke(plant, ["label", str(config.checkpoint_dir), "L3", "--device", "cpu"])
     assert shown.exit_code == 0, shown.output

@@ -277,8 +277,7 @@ def test_an_explanation_says_nothing_of_the_network_where_it_did_not_score(
     for label in explained.labels:
         assert label.contribution is not None
         inside = predictor.column_of[label.scored.label] in listed
-        assert (np.abs(label.contribution).sum() > 0) == inside
-        assert (label.attention.sum() > 0) == inside
+        assert (label.attention.sum() > 0) == inside  # outside, words add what the planted scores say
         total = float(label.contribution.sum()) + label.bias + label.elsewhere + label.planted
         assert total == pytest.approx(label.scored.logit, abs=1e-3)
 
