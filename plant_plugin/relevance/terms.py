@@ -40,11 +40,10 @@ class Terms(NamedTuple):
         if self.letters:
             return chain.from_iterable(map(self.of_word, _plain_words(text)))
         lengths = range(self.shortest, self.longest + 1)
-        return (
-            " ".join(words[start : start + length])
+        return chain.from_iterable(
+            map(" ".join, zip(*(words[start:] for start in range(length)), strict=False))
             for words in self.readings(words_by(self.splitter).terms(text.lower()))
             for length in lengths
-            for start in range(len(words) - length + 1)
         )
 
     def readings(self, words: list[str]) -> list[list[str]]:
