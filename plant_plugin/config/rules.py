@@ -87,7 +87,7 @@ def _check_choose(settings: Settings, problems: Problems) -> None:
         problems.add("choose", "chooses for networks", "leave it out: a linear model has no lengths and no epochs")
     if settings.minutes is not None and not (settings.choose and is_plant_over_words(settings)):
         what = "is for `choose: true` with PLANT over words, which fits training into them"
-        problems.add("minutes", what, "leave it out, or choose with plant.yml")
+        problems.add("minutes", what, "leave it out: the epochs of the stages say how long another network trains")
 
 
 def _check_numbers(settings: Settings, problems: Problems) -> None:
