@@ -288,6 +288,7 @@ def test_configuration_page_names_every_block() -> None:
     assert "training_file" in {option.name for option in SCHEMA}
 
 
+@pytest.mark.integration  # 20 processor seconds each
 @pytest.mark.parametrize("path", sorted(DOCS.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_runs_and_has_its_outputs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
