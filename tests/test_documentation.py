@@ -134,7 +134,11 @@ MENTIONS = [["plant", "prepare"], ["plant", "doctor", "--config"]]
 BROUGHT = {"desk": coded, "your_data": your_data, "mimic": raw_mimic, "your_backbone": language_model}
 
 
-@EVERY_PAGE
+SLOW = {"your_data": pytest.mark.integration}  # it trains what plant bench compares
+FOLLOWED = [pytest.param(page, id=page.stem, marks=SLOW.get(page.stem, ())) for page in PAGES]
+
+
+@pytest.mark.parametrize("page", FOLLOWED)
 def test_follow_the_page(page: Path, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page.stem in BROUGHT:
         BROUGHT[page.stem](world)

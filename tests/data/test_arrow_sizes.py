@@ -13,6 +13,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
+@pytest.mark.integration
 def test_a_text_that_a_column_repeats_is_held_once(tmp_path: Path) -> None:
     text = "sugar and cough " * 6_000  # a tenth of a megabyte
     table = pa.table(

@@ -32,6 +32,7 @@ def lines() -> list[str]:
     return []
 
 
+@pytest.mark.integration
 def test_systems_are_trained_once_each_and_a_failure_stops_none(folder: Path) -> None:
     (folder / "broken.yml").write_text("linear: true\nliblinear_options: -s 99\n")
     said = lines()

@@ -83,6 +83,7 @@ def metric(scores: np.ndarray, documents: list[Case], name: str) -> float:
     return evaluator.compute()[name]
 
 
+@pytest.mark.integration
 def test_many_weak_phrases_do_not_outweigh_a_sure_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """In long cases the sum of dozens of phrases that say little put one wrong label first."""
     raw, bend = first_is_right((0.0,), monkeypatch)
