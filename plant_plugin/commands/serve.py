@@ -10,7 +10,7 @@ import click
 from plant_plugin.commands.desk_export import open_desk
 from plant_plugin.commands.reading import Flags, reads_files, training_texts
 from plant_plugin.commands.serve_options import exports_onnx, logs_access
-from plant_plugin.commands.shared import COUNT, FILE, FOLDER, MODEL, Load, folder_options, loads_models
+from plant_plugin.commands.shared import COUNT, FILE, MODEL, Load, folder_options, loads_models, model_argument
 from plant_plugin.errors import ConfigError, needs_extra
 from plant_plugin.evaluation.said import counted
 
@@ -72,7 +72,7 @@ def serve(
 
 
 @click.command()
-@click.argument("run_folder", type=FOLDER)
+@model_argument
 @click.option("--out", required=True, type=MODEL, help="The folder to make, or a file that ends in .zip.")
 @click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), default="bfloat16", show_default=True,
               help="Numbers of the merged weights.")  # fmt: skip
@@ -89,7 +89,7 @@ def export(
     trust_code: bool,
     check: bool,
 ) -> None:
-    """Write RUN_FOLDER's model into a folder or a file that needs nothing else, with a model card, to hand on.
+    """Write MODEL into a folder or a file that needs nothing else, with a model card, to hand on.
 
     No text, log or prediction of the run is copied. The new folder works where a run folder does (--eval
     --checkpoint_path) and as a repository of a hub, a file in plant's own commands. Adapters are merged into their
@@ -108,7 +108,7 @@ def export(
 
 
 @click.command()
-@click.argument("run_folder", type=FOLDER)
+@model_argument
 @click.option("--out", required=True, type=MODEL, help="The folder to make.")
 @click.option("--min-documents", "least", required=True, type=click.IntRange(min=2),
               help="Words and phrases in fewer training documents are removed.")  # fmt: skip
@@ -119,7 +119,7 @@ def export(
 def strip(
     run_folder: Path, out: Path, least: int, files: tuple[Path, ...], flags: Flags, trust_code: bool, check: bool
 ) -> None:
-    """Write a copy of RUN_FOLDER's model without the rare words and phrases of its training documents.
+    """Write a copy of MODEL without the rare words and phrases of its training documents.
 
     It predicts as the model does, but does not know what is gone. Nothing else of the run is copied.
     """

@@ -90,6 +90,15 @@ threshold_option = functools.partial(
     click.option, "--threshold", callback=_as_probability, metavar="micro|macro|P", help="As for plant predict."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _in_its_folder(context: click.Context, parameter: click.Parameter, model: Path) -> Path:
+    from plant_plugin.model.places import model_folder
+
+    return model_folder(model)
+
+
+model_argument = click.argument("run_folder", metavar="MODEL", type=MODEL, callback=_in_its_folder)
 registry_option = click.option(
     "--registry", type=FILE, expose_value=False, callback=lambda context, parameter, file: registry.use(file),
     help="A file of your own with entries that MODEL or the command needs (docs/your_network.md).",

@@ -40,6 +40,9 @@ def test_a_name_is_a_model_like_its_folder(installed: Path) -> None:
     assert Predictor.from_pretrained("made-up", device="cpu").labels == Predictor.load(installed / "made-up").labels
     explained = CliRunner().invoke(plant, ["explain", "made-up", "--device", "cpu"], TEXT)
     assert explained.exit_code == 0, explained.output
+    for number, model in enumerate(("made-up", "0.zip", "1.zip")):  # a model by name, and then by its file
+        exported = CliRunner().invoke(plant, ["export", model, "--out", f"{number}.zip"])
+        assert exported.exit_code == 0, exported.output
 
 
 def test_what_is_there_goes_before_a_name(installed: Path, tmp_path: Path) -> None:
