@@ -11,6 +11,12 @@ import pytest
 from made_up import Outcome, write_documents, write_features, write_language_model, write_vectors
 
 
+@pytest.fixture(autouse=True)
+def linear_models_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each core has a thread, and threads share the random numbers of the C library: no two models would be equal."""
+    monkeypatch.setattr("psutil.cpu_count", lambda logical=True: 1)
+
+
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
