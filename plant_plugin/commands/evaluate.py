@@ -7,14 +7,20 @@ import math
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from plant_plugin.commands.near_misses import measured, near_misses_option, print_near_misses
 from plant_plugin.commands.reading import Flags, columns_of, reads_files
 from plant_plugin.commands.shared import COUNT, FILE, keep, registry_option
 from plant_plugin.config.sections import OPTIONS
 from plant_plugin.errors import ConfigError, MissingExtraError
 from plant_plugin.files import write_text
+
+if TYPE_CHECKING:
+    from plant_plugin.evaluation.per_document import PerDocument
+    from plant_plugin.report.result import Result
 
 PROPENSITY = (OPTIONS["propensity_a"].default, OPTIONS["propensity_b"].default)
 ENDINGS = (".md", ".json", ".html", ".csv", ".tex")
@@ -37,6 +43,7 @@ ENDINGS = (".md", ".json", ".html", ".csv", ".tex")
 @click.option("--name", help="What to call the system; by default the name of the file of scores.")
 @click.option("--dataset", help="What to call the data; by default the folder of the truth.")
 @click.option("--seed", type=int, help="The system's seed, for plant compare.")
+@near_misses_option
 @reads_files
 @registry_option
 def evaluate(
@@ -53,27 +60,20 @@ def evaluate(
     name: str | None,
     dataset: str | None,
     seed: int | None,
+    near_misses: str | None,
     flags: Flags,
 ) -> None:
     """Score predictions against the truth: one line of scores for each document, in the same order.
 
     Labels are those of --label-file, else all of truth, training and scores. Ties go to the label that sorts first.
-    Metrics that the scores do not give (MAP and the AUCs, when only some labels are scored) is left out and said.
+    Metrics that the scores do not give (MAP and the AUCs, when only some labels are scored) are left out and said.
     """
     from plant_plugin.data.documents import Corpus, Split, label_hash
     from plant_plugin.data.tables import read_columns
     from plant_plugin.data.text import Documents
     from plant_plugin.report.predictions import evaluate_predictions, read_scores, score_matrix
-    from plant_plugin.report.result import (
-        Result,
-        filter_hash,
-        filtered_pairs,
-        label_counts,
-        labels_outside,
-        save_result,
-    )
+    from plant_plugin.report.result import filter_hash, filtered_pairs, label_counts, labels_outside
     from plant_plugin.report.score_lines import label_columns, labels_of_scores
-    from plant_plugin.report.tables import print_results
 
     thresholds = _thresholds(threshold_texts)
     if out:
@@ -88,9 +88,11 @@ def evaluate(
     test = Split(tested.texts, tested.labels, name="test")
     corpus = Corpus(Split(trained.texts, trained.labels, name="train"), None, test, labels)
     matrix, dropped_scores = score_matrix(read, of_columns, labels, where=str(scores))
+    true = corpus.label_matrix(test)
+    removed = None if test_filter is None else filtered_pairs(test_filter, labels, len(tested.labels))
     metrics, documents = evaluate_predictions(
         matrix,
-        corpus.label_matrix(test),
+        true,
         labels,
         train_counts=label_counts(trained.labels, labels) if train else None,
         num_train=len(trained.labels) if train else None,
@@ -98,7 +100,7 @@ def evaluate(
         thresholds=thresholds,
         propensity=propensity,
         outside=labels_outside(tested.labels, labels),
-        removed=None if test_filter is None else filtered_pairs(test_filter, labels, len(tested.labels)),
+        removed=removed,
         where=str(scores),
     )
     dropped = (
@@ -115,8 +117,19 @@ def evaluate(
         "hashes": {"labels": label_hash(corpus.label_names), "test": test.hash(), **filter_hash(test_filter)},
     }
     result["counts"]["dropped_labels"] = corpus.counts["dropped_labels"]
+    if near_misses is not None:
+        result["near_misses"] = measured(near_misses, matrix, true, labels, metrics["thresholds"], removed)
+    _tell(result, documents, out)
+
+
+def _tell(result: Result, documents: PerDocument, out: Path | None) -> None:
+    from plant_plugin.report.result import save_result
+    from plant_plugin.report.tables import print_results
+
     print_results(result)
-    for note in metrics["notes"]:
+    if "near_misses" in result:
+        print_near_misses(result["near_misses"])
+    for note in result["notes"]:
         click.echo(f"Note: {note}.", err=True)
     if out:
         save_result(out, result, documents)

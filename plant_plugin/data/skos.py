@@ -49,7 +49,7 @@ def skos_rows(path: Path, labels: Collection[str] = (), say: Callable[[str], obj
     """
     state = path.stat() if path.exists() else None
     named, notations, deprecated = _read(path, state and (state.st_mtime_ns, state.st_size))
-    form, label_of = _form(named, notations, frozenset(labels), path)
+    form, label_of = form_of(named, notations, frozenset(labels), path)
     rows = [
         LabelName(label, *name) for concept, names in named.items() for label in label_of[concept] for name in names
     ]
@@ -65,12 +65,13 @@ def skos_rows(path: Path, labels: Collection[str] = (), say: Callable[[str], obj
 @lru_cache(maxsize=1)  # a training asks at its beginning and at its end
 def _read(path: Path, state: object) -> tuple[Named, Signs, int]:
     """Return the names and notations of each concept, and how many deprecated ones are left out."""
-    graph = _graph(path)
-    named, deprecated = _named(graph, path)
-    return named, _notations(graph), deprecated
+    graph = graph_of(path)
+    named, deprecated = named_in(graph, path)
+    return named, notations_in(graph), deprecated
 
 
-def _graph(path: Path) -> Graph:
+def graph_of(path: Path) -> Graph:
+    """Read a thesaurus; what :func:`skos_rows` says of errors holds for it, and for what follows."""
     with needs_extra("skos", "thesauri need rdflib", where=str(path), otherwise="or give a table of names"):
         from rdflib import Graph
     with text_lines(path) as lines:
@@ -131,7 +132,7 @@ def _elsewhere(context: object) -> bool:
     return any(isinstance(part, str) for part in contexts)
 
 
-def _named(graph: Graph, path: Path) -> tuple[Named, int]:
+def named_in(graph: Graph, path: Path) -> tuple[Named, int]:
     """Return the names of each concept, and how many deprecated ones were left out."""
     from rdflib import Literal, URIRef
 
@@ -158,7 +159,7 @@ def _named(graph: Graph, path: Path) -> tuple[Named, int]:
     order = {language: place for place, (language, _) in enumerate(sorted(main.items(), key=lambda x: (-x[1], x[0])))}
 
     def place(name: tuple[int, str, str]) -> tuple[int, int, str, str]:
-        return name[0], order.get(name[1], len(order)), name[1], name[2]
+        return name[0], order.get(name[1], len(order)), *name[1:]
 
     named = {
         concept: [(name, language) for _, language, name in sorted(names_of[concept], key=place)]
@@ -167,7 +168,8 @@ def _named(graph: Graph, path: Path) -> tuple[Named, int]:
     return named, len(gone)
 
 
-def _notations(graph: Graph) -> Signs:
+def notations_in(graph: Graph) -> Signs:
+    """Return the notations of each concept that has any."""
     from rdflib import URIRef
 
     notations: dict[str, set[str]] = {}
@@ -176,7 +178,7 @@ def _notations(graph: Graph) -> Signs:
     return {concept: sorted(those) for concept, those in notations.items()}
 
 
-def _form(named: Named, notations: Signs, labels: frozenset[str], path: Path) -> tuple[str, Signs]:
+def form_of(named: Named, notations: Signs, labels: frozenset[str], path: Path) -> tuple[str, Signs]:
     """Return what the data's labels are of a concept, in words, and the labels of each concept."""
     forms: dict[str, Callable[[str], list[str]]] = {
         "URIs": lambda concept: [concept],

@@ -93,7 +93,7 @@ class ScoreStore:
     def append(self, scores: Scores | sp.csr_matrix, truth: sp.csr_matrix) -> None:
         """Add a batch as ``checked`` returns it."""
         try:
-            for block in _dense_blocks(scores):
+            for block in dense_blocks(scores):
                 self._file.write(np.ascontiguousarray(block, dtype=np.float32).data)
             self._file.flush()
         except OSError as error:
@@ -143,7 +143,7 @@ class ScoreStore:
         )
 
 
-def _dense_blocks(scores: Scores | sp.csr_matrix) -> Iterator[Scores]:
+def dense_blocks(scores: Scores | sp.csr_matrix) -> Iterator[Scores]:
     """Yield dense scores, bounded blocks of documents at a time; what a sparse matrix does not store becomes -inf."""
     if not sp.issparse(scores):
         yield scores

@@ -25,6 +25,7 @@ from plant_plugin.data.xmc_sparse import read_filter
 from plant_plugin.errors import DataError
 from plant_plugin.evaluation.calibration import Calibrated, Calibration
 from plant_plugin.evaluation.metrics import PROBABILITY_HALF, Evaluator
+from plant_plugin.evaluation.near_misses import NearMisses
 from plant_plugin.evaluation.per_document import PerDocument
 from plant_plugin.evaluation.store import Matrix
 from plant_plugin.evaluation.thresholds import Tuned, tune
@@ -79,6 +80,7 @@ class Result(TypedDict, total=False):
     thresholds: dict[str, float]  # in score space (logit), tuned on validation but for ``0.5``
     truncated: dict[str, float]  # share of each split's documents that were not read to their end
     planted_scores: dict[str, float]  # what was chosen for them, by the name of the option
+    near_misses: NearMisses  # of `plant evaluate`, where it is asked for
     calibration: Calibrated  # of the probabilities on test; without it where pairs are filtered
     refit: Refit
     compared: dict[str, Gains]  # what each part that `auto` decided over gains on validation documents
@@ -198,11 +200,14 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
     """
     if scored.test is None or not run.tests:
         return {}
-    thresholds = tuned_thresholds(run, scored) if thresholds is None else thresholds
+    if thresholds is None:
+        thresholds = tuned_thresholds(run, scored)
     with run.phase("test"):
-        removed = None
-        if settings.test_filter_file is not None and scored.outside is not None:  # it is of every test split
-            removed = filtered_pairs(settings.test_filter_file, scored.labels, len(scored.outside))
+        removed = (
+            None
+            if settings.test_filter_file is None or scored.outside is None  # it is of every test split
+            else filtered_pairs(settings.test_filter_file, scored.labels, len(scored.outside))
+        )
         evaluator = Evaluator(
             len(scored.labels),
             train_label_counts=scored.train_counts,
@@ -230,7 +235,7 @@ def report(settings: Settings, run: Run, scored: Scored, thresholds: dict[str, f
         "thresholds": thresholds,
         "truncated": scored.truncated,
         "planted_scores": scored.planted_scores,
-        "calibration": calibration.compute() if scored.log_odds and removed is None else {},
+        "calibration": calibration.compute() if scored.log_odds and removed is None else None,
         "compared": compared_in(run.folder),
         **run.totals(),
         "device": scored.device,
@@ -332,4 +337,4 @@ def device_name(device: torch.device) -> str:
     """Return ``cpu``, or the name of the accelerator."""
     import torch
 
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device.type)
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
