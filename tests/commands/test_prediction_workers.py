@@ -82,6 +82,7 @@ def test_no_document_is_a_header(two_workers: None, model: Path, tmp_path: Path)
     assert outcome.stdout == "id,rank,label,probability,name\n"
 
 
+@pytest.mark.integration
 def test_what_a_worker_raises_is_told_as_on_one_machine(two_workers: None, tmp_path: Path) -> None:
     documents = write_documents(tmp_path, "txt")
     outcome = predict(tmp_path, str(documents), "--ray")

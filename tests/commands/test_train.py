@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
-from made_up_task import write_language_model, write_splits
 
 from plant_plugin import __version__
 from plant_plugin.cli import libmultilabel, plant
@@ -237,24 +234,3 @@ def test_the_table_at_the_end(monkeypatch: pytest.MonkeyPatch, config_file: str,
     outcome = invoke(libmultilabel, "-c", config_file, *flags)
     assert ("12.50" in outcome.output) is shown
     assert (outcome.output == "") is not shown
-
-
-def test_silent_is_silent_with_a_quantised_language_model_too(tmp_path: Path) -> None:
-    """Its libraries warn and draw bars by themselves, when they are imported and later."""
-    pytest.importorskip("bitsandbytes", reason="needs the extra: pip install 'plant-plugin[llm]'")
-    pytest.importorskip("peft", reason="needs the extra: pip install 'plant-plugin[llm]'")
-    write_splits(tmp_path)
-    folder, path = write_language_model(tmp_path), tmp_path / "config.yml"
-    network = {"lm_weight": str(folder), "quantization": "nf4", "lora": {"r": 4}, "pool_size": 8}
-    keys = {
-        "data_name": "tiny", "model_name": "PLANT", "strategy": "plant", "network_config": network, "cpu": True,
-        "stage1": {"epochs": 1}, "stage2": {"epochs": 1}, "max_seq_length": 32, "result_dir": str(tmp_path / "runs"),
-        "cache_dir": str(tmp_path / "cache"),
-        **{f"{key}_file": str(tmp_path / f"{name}.txt")
-           for key, name in (("training", "train"), ("val", "valid"), ("test", "test"))},
-    }  # fmt: skip
-    path.write_text(yaml.safe_dump(keys), encoding="utf-8")
-    code = "from plant_plugin.cli import libmultilabel; libmultilabel()"
-    command = [sys.executable, "-c", code, "--config", str(path), "--silent"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

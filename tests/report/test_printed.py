@@ -70,6 +70,7 @@ with shared.cluster("local", cores=1):
 """
 
 
+@pytest.mark.integration  # starts a Ray of its own
 def test_workers_of_a_cluster_print_nothing() -> None:
     pytest.importorskip("ray", reason="needs the extra `ray`")
     # Of a test before; Ray's own processes would say that they heed it.

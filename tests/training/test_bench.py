@@ -103,6 +103,7 @@ def test_keys_with_a_dot_are_for_networks_of_ours(folder: Path, trained: list[tu
     assert "epochs: 120" in caml
 
 
+@pytest.mark.integration
 def test_a_stop_ends_the_run_too_and_the_same_command_goes_on(folder: Path) -> None:
     (folder / "mine.yml").write_text(
         "model_name: PLANT\nstrategy: end_to_end\nnetwork_config: {encoder: cnn, hidden_size: 16, pool_size: 8}\n"

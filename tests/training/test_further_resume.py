@@ -59,7 +59,6 @@ def old_run(folder: Path, **changes: Any) -> Config:
 @pytest.mark.parametrize(
     ("changes", "places"),
     [
-        ({}, PLACES[1:6:2]),
         pytest.param({}, PLACES, marks=pytest.mark.integration),
         pytest.param({"refit": "train+val"}, PLACES, marks=pytest.mark.integration),
         pytest.param({"refit": "train+val"}, SECOND, marks=pytest.mark.integration),

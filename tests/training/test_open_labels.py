@@ -74,14 +74,12 @@ def test_the_second_training_of_refit_takes_over_the_weights(made_named: Made, t
     assert unseen[0] > unseen[1] > 0
 
 
-def test_with_a_network_and_a_shortlist(made_named: Made, tmp_path: Path) -> None:
-    for changes in ({}, {"shortlist__size": 8}):
-        config = made_named(
-            strategy="end_to_end", stage2__epochs=1, **changes, result_dir=str(tmp_path / f"{len(changes)}")
-        )
-        result = run(config)
-        assert result["metrics"]["MAP-gold"] > 0.3
-        assert unseen_recall(Predictor.load(config.checkpoint_dir, device="cpu"), tmp_path) > 0.7
+@pytest.mark.parametrize("size", [pytest.param(None, marks=pytest.mark.integration), 8])
+def test_with_a_network_and_a_shortlist(made_named: Made, tmp_path: Path, size: int | None) -> None:
+    config = made_named(strategy="end_to_end", stage2__epochs=1, shortlist__size=size)
+    result = run(config)
+    assert result["metrics"]["MAP-gold"] > 0.3
+    assert unseen_recall(Predictor.load(config.checkpoint_dir, device="cpu"), tmp_path) > 0.7
 
 
 def test_without_names_there_is_nothing_to_know_labels_by(

@@ -30,6 +30,7 @@ print(torch.get_num_threads())
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(usable_cores() < 2, reason="needs two processor cores")
 def test_the_machines_own_threads_train_what_one_does(tmp_path: Path) -> None:
     """Sums of other parts are other sums in the last digits: no more than these may differ."""
