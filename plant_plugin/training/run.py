@@ -68,7 +68,7 @@ def run(config: Config, *, tests: bool = True) -> Result:
 def train_in_folder(config: Config, *, tests: bool = True) -> tuple[Path, Result]:
     """Do what :func:`run` does; returns the run's folder too."""
     with quiet(config.silent), own_folder(resume.resume_newest(chosen_by_data(config))) as config:
-        if config.settled and os.environ.get("RANK", "0") == "0":
+        if config.settled:
             write_text(config.checkpoint_dir / SETTLED, config.settled)
         result = run_in_folder(config, tests=tests)
         if not config.silent and not config.eval and is_first():

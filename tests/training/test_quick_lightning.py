@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from plant_plugin.training import quick_lightning
+
 TRAINS = """
 import sys
 import plant_plugin.training.run
@@ -26,5 +28,5 @@ def test_transformers_comes_only_where_it_is_asked_for() -> None:
 def test_transformers_that_is_there_already_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     there = ModuleType("transformers")
     monkeypatch.setitem(sys.modules, "transformers", there)
-    runpy.run_module("plant_plugin.training.quick_lightning")
+    runpy.run_path(quick_lightning.__file__)
     assert sys.modules["transformers"] is there

@@ -15,23 +15,17 @@ import yaml
 from plant_plugin.config import Config
 from plant_plugin.config.load import checked_config
 from plant_plugin.config.methods import read_configuration
-from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.problems import Problems
 from plant_plugin.config.rules import is_ours, is_plant_over_words
-from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
 from plant_plugin.report.progress import said_to_go_on
 from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.training.choose.decisions import BEFORE_LAAT, FOR_WORDS, OURS_ONLY, SIZES, Decision, Facts, decide
 from plant_plugin.training.choose.facts import beside, look
-from plant_plugin.training.pace import measure
+from plant_plugin.training.choose.network import fit_into, without_network
 
 NETWORK = "model_name", "network_config"
-
-MINUTE = 60.0
-FOR_EPOCHS = 0.5  # share of a budget; the rest reads, solves the linear model, validates and tests
-SHORTENED = 250, 128  # words: what is tried first, and the shortest that a budget leaves
 
 
 def settle(config: Config) -> Config:
@@ -51,7 +45,7 @@ def settle(config: Config) -> Config:
     say = partial(print, file=sys.stderr, flush=True)
     with contextlib.nullcontext() if config.silent else said_to_go_on("choosing by the data", say):
         facts = look(replace(config, val_file=user_values.get("val_file")), keys, network=_is_open(user_values))
-        decisions = decide(facts)
+        decisions = without_network(decide(facts), facts, keys)
     if not is_plant_over_words(config):
         decisions = [_sizes(decision, config) for decision in decisions]
     if any("model_name" in decision.keys for decision in decisions):  # in the place of plant.yml's
@@ -131,31 +125,3 @@ def _spelled(value: object) -> str:
 def _checked(filled: Keys, config: Config) -> Config:
     settled = checked_config({**filled, "resume": config.resume}, Problems(config.config_path))
     return replace(settled, trust_code=config.trust_code)
-
-
-def fit_into(minutes: float, config: Settings, facts: Facts, started: float) -> Decision:
-    """Choose epochs, length or strategy with which training ends in about so many minutes.
-
-    The time since ``started``, in which the data were looked at and steps are timed, is taken from them. First the
-    second stage gets fewer epochs, then documents are read less far, then no network is trained.
-    """
-    if config.strategy == PLANTED_SCORES:
-        return Decision({}, "")
-    stage2 = replace(config.stage2, epochs=config.stage2.epochs or None)  # without epochs it would not be measured
-    stages = measure(replace(config, stage2=stage2)).stages
-    epoch1, epoch2 = (stages[name].training_seconds if name in stages else 0.0 for name in ("stage1", "stage2"))
-    left = MINUTE * minutes - (time.perf_counter() - started)
-    room = max(0.0, left) * FOR_EPOCHS / (2 if config.refit != "none" else 1)
-    epochs = [config.epochs if stage.epochs is None else stage.epochs for stage in (config.stage1, config.stage2)]
-    ranked, wanted = 0 if config.strategy == "end_to_end" else epochs[0], max(1, epochs[1])
-    length, words = config.max_seq_length or facts.long, max(1, facts.words)  # 0: most documents hold only numbers
-    for shorter in (length, *(short for short in SHORTENED if short < length)):
-        share = min(1.0, min(shorter, words) / min(length, words))  # a step takes as long as its words
-        first, second = share * epoch1, share * epoch2
-        for epochs1 in range(ranked, -1, -1):
-            epochs2 = min(wanted, int((room - epochs1 * first) / second))
-            if epochs2 >= min(wanted, max(1, epochs1)):  # a shortened second stage is no shorter than the first
-                keys: Keys = {"stage1.epochs": epochs1, "max_seq_length": shorter, "stage2.epochs": epochs2}
-                why = f"an epoch takes {first:.0f} and {second:.0f} seconds"
-                return Decision(keys, f"{why}; {left / MINUTE:.1f} of {minutes:g} minutes are left")
-    return Decision({"strategy": PLANTED_SCORES}, f"an epoch of the network does not fit into {minutes:g} minutes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +15,9 @@ from plant_plugin.cli import plant
 from plant_plugin.config import Config, load_config
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.errors import ConfigError
-from plant_plugin.training.choose import settle as module
+from plant_plugin.training.choose import network
 from plant_plugin.training.choose.decisions import Decision
-from plant_plugin.training.choose.facts import look
-from plant_plugin.training.choose.settle import _dotted, _filled, _left_open, fit_into, settle
+from plant_plugin.training.choose.settle import _dotted, _filled, _left_open, settle
 from plant_plugin.training.pace import Pace
 from plant_plugin.training.run import run
 
@@ -37,7 +35,7 @@ def test_the_network_is_chosen_where_nothing_is_said_of_it(
     assert (config.model_name, config.stage1.learning_rate) == ("LAAT", 0.01)
     assert config.network_config["planted_prior"] == "additive"
     assert "encoder" not in config.network_config
-    monkeypatch.setattr(module, "measure", taking(8 * 1e-6))
+    monkeypatch.setattr(network, "measure", taking(8 * 1e-6))
     in_time = settle(mine(**as_it_is, minutes=1))
     assert (in_time.stage1.epochs, in_time.stage2.epochs) == (config.stage1.epochs, config.stage2.epochs)
     assert in_time.stage1.epochs > in_time.stage2.epochs
@@ -227,7 +225,7 @@ def test_what_cannot_be_chosen_is_refused(changes: dict[str, Any], key: str) -> 
 def test_minutes_decide_how_much_is_trained(
     mine: Make, monkeypatch: pytest.MonkeyPatch, seconds: float, strategy: str, taking: Taking
 ) -> None:
-    monkeypatch.setattr(module, "measure", taking(8 * seconds))
+    monkeypatch.setattr(network, "measure", taking(8 * seconds))
     config = settle(mine(minutes=1, stage1__epochs="leave"))
     assert config.strategy == strategy
     assert config.minutes is None
@@ -239,24 +237,6 @@ def test_minutes_decide_how_much_is_trained(
 def test_minutes_leave_both_stages_where_epochs_are_given(
     mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
 ) -> None:
-    monkeypatch.setattr(module, "measure", taking(8 * 1e-6))
+    monkeypatch.setattr(network, "measure", taking(8 * 1e-6))
     config = settle(mine(minutes=1, epochs=3))
     assert (config.strategy, config.epochs, config.stage1.epochs, config.stage2.epochs) == ("auto", 3, None, None)
-
-
-def test_what_deciding_took_is_gone_from_the_minutes(
-    mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
-) -> None:
-    config, facts = settle(mine()), look(mine(), set(), network=False)
-    monkeypatch.setattr(module, "measure", taking(8 * 0.1))
-    now = time.perf_counter()
-    assert fit_into(1, config, facts, now).keys["stage1.epochs"]
-    assert fit_into(1, config, facts, now - 61).keys["strategy"] == "planted_scores"
-
-
-def test_minutes_are_shared_out_where_most_documents_hold_numbers_alone(
-    mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
-) -> None:
-    monkeypatch.setattr(module, "measure", taking(8 * 0.1))
-    facts = replace(look(mine(), set(), network=False), words=0)
-    assert fit_into(1, settle(mine()), facts, time.perf_counter()).keys["stage1.epochs"]
