@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from plant_plugin.commands import shared
+from plant_plugin.commands.back_off import backs_off
 from plant_plugin.commands.growing import Growing, say_so_far, written_at_once
 from plant_plugin.commands.new_documents import reads_documents, sources
 from plant_plugin.commands.prediction_forms import Form, writes_predictions
@@ -28,6 +29,7 @@ ONE_A_LINE = ", one a line (--input text takes the whole file as one)"
 @click.argument("model", type=shared.MODEL)
 @reads_documents(several=True)
 @writes_predictions
+@backs_off
 @click.option("--out", type=shared.FILE, help="Write to this file; until it is whole, FILE.unfinished grows.")
 @click.option("--resume", is_flag=True, help="Go on where a command that was stopped had come to.")
 @promise_options
@@ -40,6 +42,7 @@ def predict(
     model: Path,
     documents: Table,
     form_written: Form,
+    back_off: bool,
     out: Path | None,
     resume: bool,
     threshold: float | str | None,
@@ -66,7 +69,7 @@ def predict(
     from plant_plugin.model.prediction_files import header, written
     from plant_plugin.model.trained import in_chunks
 
-    part = partial(written, **form_written._asdict(), threshold=threshold, top=top)
+    part = partial(written, **form_written._asdict(), back_off=back_off, threshold=threshold, top=top)
     read = partial(load, model, batch_size)
     growing = Growing.of(model, out, resume=resume, by_workers=address is not None)
     rest = documents if growing is None else growing.rest(documents, documents.name)
@@ -82,7 +85,7 @@ def predict(
         growing.opened() if growing else written_at_once(out) as stream,
         tqdm(unit=" documents", disable=None if out else True, initial=counts["documents"]) as bar,
     ):
-        stream.write("" if counts else header(form_written.output, form_written.rules))
+        stream.write("" if counts else header(form_written.output, form_written.rules, back_off))
         for text, of_part in say_so_far(parts):
             stream.write(text)
             counts.update(of_part)

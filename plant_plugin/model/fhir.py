@@ -12,17 +12,17 @@ from collections.abc import Iterable
 from typing import IO
 
 from plant_plugin.data.tables import Document
+from plant_plugin.model.back_off import codes_open, explained
 from plant_plugin.model.code_systems import as_code
 from plant_plugin.model.explanation import LabelEvidence
+from plant_plugin.model.fhir_extensions import DIGITS as DIGITS  # where its users look for it
+from plant_plugin.model.fhir_extensions import OURS as OURS
+from plant_plugin.model.fhir_extensions import evidence, hint_of
 from plant_plugin.model.known_words import NOTHING_KNOWN
-from plant_plugin.model.passages import Passage
 from plant_plugin.model.predictor import Prediction, Predictor
-from plant_plugin.model.scored_label import Hint
 
-DIGITS = 6  # of probabilities: more says nothing
 STATUS = "http://terminology.hl7.org/CodeSystem/condition-ver-status"
 ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
-OURS = "urn:plant-plugin:fhir"  # what FHIR has no element for
 SUGGESTION = {"system": f"{OURS}:origin", "code": "machine-suggestion", "display": "Suggested by a machine"}
 
 
@@ -34,16 +34,16 @@ def bundles(pairs: Iterable[tuple[Document, Prediction]], stream: IO[str], predi
             bundle["meta"] = {"tag": [{"system": f"{OURS}:state", "code": "unknown", "display": NOTHING_KNOWN}]}
         if document.name:
             bundle["identifier"] = {"system": f"{OURS}:document", "value": document.name}
-        if labels := [label.label for label in prediction.labels]:  # an empty list is no FHIR
+        if prediction.labels:  # an empty list is no FHIR
             bundle["entry"] = [
                 {"fullUrl": f"urn:uuid:{uuid.uuid4()}", "resource": _condition(label, system)}
-                for label in predictor.explain(document.text, labels).labels
+                for label in explained(predictor, document.text, prediction.labels)
             ]
         stream.write(json.dumps(bundle, ensure_ascii=False) + "\n")
 
 
-def _condition(explained: LabelEvidence, system: str) -> dict[str, object]:
-    label = explained.scored
+def _condition(label_evidence: LabelEvidence, system: str) -> dict[str, object]:
+    label = label_evidence.scored
     code = {"system": system, "code": as_code(label.label, system)}
     named = {} if label.name is None else {"display": label.name}
     return {
@@ -51,30 +51,11 @@ def _condition(explained: LabelEvidence, system: str) -> dict[str, object]:
         "meta": {"tag": [SUGGESTION]},
         "extension": [
             {"url": f"{OURS}:probability", "valueDecimal": round(label.probability, DIGITS)},
-            *(_evidence(passage) for passage in explained.passages),
-            *(_hint(hint) for hint in label.hints),
+            *({"url": f"{OURS}:open", "valueCode": as_code(code, system)} for code in codes_open(label)),
+            *map(evidence, label_evidence.passages),
+            *map(hint_of, label.hints),
         ],
         "verificationStatus": {"coding": [{"system": STATUS, "code": "unconfirmed"}]},
         "code": {"coding": [code | named]},
         "subject": {"extension": [{"url": ABSENT, "valueCode": "unknown"}]},
     }
-
-
-def _evidence(passage: Passage) -> dict[str, object]:
-    parts = [
-        {"url": "start", "valueInteger": passage.start},
-        {"url": "end", "valueInteger": passage.end},
-        {"url": "score", "valueDecimal": round(float(passage.score), DIGITS)},
-    ]
-    return {"url": f"{OURS}:evidence", "extension": parts}
-
-
-def _hint(hint: Hint) -> dict[str, object]:
-    parts: list[dict[str, object]] = [
-        {"url": "rule", "valueCode": hint["rule"]},
-        {"url": "text", "valueString": hint["text"]},
-    ]
-    parts += [{"url": "code", "valueCode": code} for code in hint.get("codes", ())]
-    if "start" in hint:
-        parts += [{"url": "start", "valueInteger": hint["start"]}, {"url": "end", "valueInteger": hint["end"]}]
-    return {"url": f"{OURS}:hint", "extension": parts}

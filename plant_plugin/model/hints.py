@@ -27,8 +27,9 @@ def with_hints(predictor: ReadyModel, explanation: Explanation) -> Explanation:
     if rules is None:
         return explanation
     hints = rules.hints([label.scored.label for label in explanation.labels], _said(explanation))
-    labels = [replace(label, scored=_hinted(label.scored, hints)) for label in explanation.labels]
-    return replace(explanation, labels=labels)
+    return replace(
+        explanation, labels=[replace(label, scored=_hinted(label.scored, hints)) for label in explanation.labels]
+    )
 
 
 def hinted(predictor: ReadyModel, text: str, labels: Sequence[ScoredLabel]) -> list[ScoredLabel]:
@@ -42,17 +43,17 @@ def hinted(predictor: ReadyModel, text: str, labels: Sequence[ScoredLabel]) -> l
         what, fix = "rules are known for codes of ICD-10-CM, and the labels are none", "leave it out"
         raise ConfigError(what, where="--rules", fix=fix)
     said: dict[str, list[Side]] = {}
-    if sided := [label.label for label in labels if rules.sided(label.label)]:
+    codes = [label.label for label in labels]
+    if sided := [code for code in codes if rules.sided(code) and code in predictor.column_of]:
         with suppress(ConfigError):  # the network shows no attention, or its tokenizer no places
             said = _said(explain(predictor, composed(text), sided))
-    hints = rules.hints([label.label for label in labels], said)
+    hints = rules.hints(codes, said)
     return [_hinted(label, hints) for label in labels]
 
 
 def _said(explanation: Explanation) -> dict[str, list[Side]]:
     """Return the sides that the words that speak for each label say."""
-    text = explanation.text
-    return {label.scored.label: sides_said(text, _speaking(label)) for label in explanation.labels}
+    return {label.scored.label: sides_said(explanation.text, _speaking(label)) for label in explanation.labels}
 
 
 def _speaking(label: LabelEvidence) -> Iterator[tuple[int, int]]:

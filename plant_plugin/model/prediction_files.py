@@ -12,6 +12,7 @@ from functools import partial
 from typing import IO
 
 from plant_plugin.data.tables import Document
+from plant_plugin.model.back_off import backed_off, codes_open
 from plant_plugin.model.code_systems import system_of
 from plant_plugin.model.fhir import DIGITS, bundles
 from plant_plugin.model.hints import hinted
@@ -31,18 +32,21 @@ def json_lines(pairs: Pairs, stream: IO[str]) -> None:
             | ({"name": label.name} if label.name is not None else {})
             | ({} if label.seen else {"seen_in_training": False})
             | ({"hints": label.hints} if label.hints else {})
+            | ({"open": codes} if (codes := codes_open(label)) else {})
             for label in prediction.labels
         ]
         row = {"id": document.name, "labels": labels, "tokens": prediction.tokens, "cut": prediction.cut}
         stream.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def header(output: str, rules: bool = False) -> str:
+def header(output: str, rules: bool = False, back_off: bool = False) -> str:
     """Return the line above all documents; only CSV has one."""
-    return f"{CSV}{',hints' * rules}\n" if output == "csv" else ""
+    return f"{CSV}{',hints' * rules}{',open' * back_off}\n" if output == "csv" else ""
 
 
-def comma_separated(pairs: Pairs, stream: IO[str], raw_csv: bool = False, rules: bool = False) -> None:
+def comma_separated(
+    pairs: Pairs, stream: IO[str], raw_csv: bool = False, rules: bool = False, back_off: bool = False
+) -> None:
     """Write a row for each predicted label, without the :func:`header`.
 
     A document without any has one row, of rank 0, so that it is not lost. No cell is a formula, unless ``raw_csv``.
@@ -56,9 +60,11 @@ def comma_separated(pairs: Pairs, stream: IO[str], raw_csv: bool = False, rules:
         for rank, label in enumerate(prediction.labels, 1):
             probability = f"{label.probability:.{DIGITS}f}"
             hints = [" | ".join(hint["text"] for hint in label.hints)] * rules
-            writer.writerow([cell(document.name), rank, cell(label.label), probability, cell(label.shown), *hints])
+            codes = [cell(" ".join(codes_open(label)))] * back_off
+            name = cell(label.shown)
+            writer.writerow([cell(document.name), rank, cell(label.label), probability, name, *hints, *codes])
         if not prediction.labels:
-            writer.writerow([cell(document.name), 0, *[""] * (3 + rules)])
+            writer.writerow([cell(document.name), 0, *[""] * (3 + rules + back_off)])
 
 
 def label_scores(pairs: Pairs, stream: IO[str]) -> None:
@@ -81,16 +87,20 @@ def written(
     output: str,
     raw_csv: bool = False,
     rules: bool = False,
+    back_off: bool = False,
     system: str | None,
     threshold: float | str | None,
     top: int | None,
 ) -> tuple[str, Counter[str]]:
     """Predict the labels of documents; return what is written of them and what is counted."""
-    write = partial(comma_separated, raw_csv=raw_csv, rules=rules) if output == "csv" else FORMATS.get(output)
-    if write is None:
+    write = FORMATS.get(output)
+    if output == "csv":
+        write = partial(comma_separated, raw_csv=raw_csv, rules=rules, back_off=back_off)
+    elif write is None:
         write = partial(bundles, predictor=predictor, system=system_of(predictor.labels, system))
     texts = [document.text for document in documents]
-    predictions, stream = predictor.predict(texts, threshold=threshold, top=top), io.StringIO()
+    predict, stream = partial(backed_off, predictor) if back_off else predictor.predict, io.StringIO()
+    predictions = predict(texts, threshold=threshold, top=top)
     if rules:
         predictions = [
             replace(prediction, labels=hinted(predictor, text, prediction.labels))
