@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from plant_plugin.commands.growing import Growing, say_so_far, written_at_once
+from plant_plugin.commands import predict as command
+from plant_plugin.commands.growing import DECIDING, Growing, say_so_far, written_at_once
 from plant_plugin.data.tables import Document
 from plant_plugin.errors import CheckpointError, ConfigError, DataError, PlantError
 
@@ -132,3 +133,16 @@ def test_a_log_gets_a_line_a_minute(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     for _ in say_so_far([("", Counter(documents=500))] * 5):
         now[0] += 40
     assert capsys.readouterr().err.splitlines() == ["documents so far: 1,000", "documents so far: 2,000"]
+
+
+# Flags that change how documents are read or scored, or where output goes, not what is written of one.
+NOT_DECIDING = set(
+    "model file skip_bad text_column labels_column id_column label_separator encoding out resume promise accept "
+    "batch_size address workers device registry trust_code check".split()
+)
+
+
+def test_every_flag_that_decides_what_is_written_is_compared() -> None:
+    """What ``--promise`` and ``--accept`` decide is the threshold."""
+    flags = {parameter.name for parameter in command.predict.params}
+    assert flags == NOT_DECIDING | set(DECIDING)
