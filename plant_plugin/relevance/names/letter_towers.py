@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
-from itertools import chain
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 
 from plant_plugin.relevance.mutual_information import Floats
+from plant_plugin.relevance.names.touched_rows import TouchedRows
 
 KEPT = 50_000  # words whose vectors are kept
 LEAST = 1e-12  # length that a vector is divided by
@@ -48,12 +48,10 @@ class Towers:
     @classmethod
     def fit(cls, pairs: Sequence[tuple[Sequence[str], Sequence[str], str]], seed: int = 0) -> Towers:
         """Train on pairs of words, each with the label of both; those of one label are no negatives of each other."""
-        generator = torch.Generator().manual_seed(seed)
-        table = torch.nn.Parameter(torch.randn(ROWS, SIZE, generator=generator) * 0.1)
-        towers, optimizer = cls(table), torch.optim.SparseAdam([table], lr=RATE)
+        table = TouchedRows(torch.randn(ROWS, SIZE, generator=torch.Generator().manual_seed(seed)) * 0.1)
         _, number = np.unique([label for *_, label in pairs], return_inverse=True)
         labels = torch.from_numpy(number)
-        rows = [(rows_of(first), rows_of(second)) for first, second, _ in pairs]
+        rows = [[np.array(rows_of(words), np.int64) for words in pair[:2]] for pair in pairs]
         batch = min(BATCH, len(pairs))
         steps, step = max(1, EPOCHS * (len(pairs) // max(1, batch))), 0
         drawn = np.random.default_rng(seed)
@@ -61,26 +59,11 @@ class Towers:
             order = drawn.permutation(len(pairs))
             for start in range(0, len(pairs) - batch + 1, batch):
                 chosen = order[start : start + batch]
-                first, second = (towers.summed([rows[pair][side] for pair in chosen]) for side in (0, 1))
                 alike = labels[chosen][:, None] == labels[chosen]
-                alike.fill_diagonal_(False)
-                near = (first @ second.T / TEMPERATURE).masked_fill(alike, -1e9)
-                target = torch.arange(batch)
-                loss = (torch.nn.functional.cross_entropy(near, target)
-                        + torch.nn.functional.cross_entropy(near.T, target)) / 2  # fmt: skip
-                optimizer.param_groups[0]["lr"] = RATE * (1 - step / steps)
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+                summands = [rows[pair][side] for side in (0, 1) for pair in chosen]
+                table.step(summands, partial(_loss, alike=alike), RATE * (1 - step / steps))
                 step += 1
-        return cls(table.detach())
-
-    def summed(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return the vectors of texts, of length 1 (or 0 without any word), from the rows of their letters, (B, D)."""
-        offsets = torch.tensor(np.cumsum([0, *map(len, rows)])[:-1])
-        flat = torch.tensor(np.fromiter(chain.from_iterable(rows), np.int64, sum(map(len, rows))))
-        sums = torch.nn.functional.embedding_bag(flat, self.table, offsets, mode="sum", sparse=True)
-        return torch.nn.functional.normalize(sums, dim=1)
+        return cls(table.table)
 
     @cached_property
     def _of_word(self) -> Callable[[str], Floats]:
@@ -90,6 +73,15 @@ class Towers:
     def vectors(self, texts: Sequence[Sequence[str]]) -> Floats:
         """Return the vectors of texts that are given as words, (N, D)."""
         return vectors_of(texts, self._of_word, SIZE)
+
+
+def _loss(sums: torch.Tensor, alike: torch.Tensor) -> torch.Tensor:
+    """Compute InfoNCE of pairs, firsts and then seconds (2 B, D), in both directions; (B, B) are alike."""
+    first, second = torch.nn.functional.normalize(sums, dim=1).chunk(2)
+    near = (first @ second.T / TEMPERATURE).masked_fill(alike.fill_diagonal_(False), -1e9)
+    target = torch.arange(len(near))
+    losses = [torch.nn.functional.cross_entropy(each, target) for each in (near, near.T)]
+    return (losses[0] + losses[1]) / 2
 
 
 def rows_of(words: Sequence[str]) -> list[int]:
