@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 from plant_plugin.data.documents import LABEL_NAMES
+from plant_plugin.data.known_rows import FORMAT, known_rows
 from plant_plugin.data.listed_names import ListedNames
-from plant_plugin.data.name_rows import FORMAT, table_rows
 from plant_plugin.data.skos import FORMATS, skos_rows
 from plant_plugin.data.text import one_label, plain_name
 from plant_plugin.data.vocabularies import VOCABULARIES, Names
@@ -57,7 +57,7 @@ def _rows(source: str, labels: Collection[str], say: Say | None) -> Iterable[Lab
     path = Path(source)
     if plain_name(path).suffix in FORMATS:
         return skos_rows(path, labels, say)
-    rows, known = list(table_rows(path, say)), frozenset(labels)
+    rows, known = known_rows(path, say), frozenset(labels)
     if known.isdisjoint(label for label, _, _ in rows) and any(one_label(name) in known for _, name, _ in rows):
         raise DataError("the labels of the data stand in the second column", where=source, fix=FORMAT)
     return rows

@@ -32,6 +32,7 @@ OF_NOTE = {
     "J18.9",
     "N17.9",
     "E11.9",
+    "J96.01",
 }  # examples/note.txt, as docs/quick_start.md shows it
 RUNS = {"plant_demo": {}, "plant_codiesp_en": SHORT, "plant_bc5cdr": SHORT, "plant_eurlex6k": SHORT}
 
