@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ LABELS = 12
 
 
 def write_split(path: Path, documents: int, seed: int) -> None:
+    path.write_text(_split(documents, seed))
+
+
+@functools.cache
+def _split(documents: int, seed: int) -> str:
     random = np.random.default_rng(seed)
     lines = []
     for _ in range(documents):
@@ -25,7 +31,7 @@ def write_split(path: Path, documents: int, seed: int) -> None:
         words = [f"filler{random.integers(30)}" for _ in range(20)]
         words += [f"sign{label}x" for label in labels for _ in range(2)]
         lines.append(" ".join(f"L{label}" for label in labels) + "\t" + " ".join(random.permutation(words)) + "\n")
-    path.write_text("".join(lines))
+    return "".join(lines)
 
 
 def write_splits(folder: Path) -> None:

@@ -25,6 +25,7 @@ def test_compiled_code_of_a_hub_cannot_be_imported(monkeypatch: pytest.MonkeyPat
     assert all(os.environ[name] == value for name, value in OFF.items())
 
 
+@pytest.mark.integration  # imports transformers, bitsandbytes and peft in a process of its own
 def test_whatever_reads_a_language_model_stays_off(tmp_path: object) -> None:
     """A package of that name is installed, and bitsandbytes would fetch code by it when it is imported."""
     (tmp_path / "kernels.py").write_text(HOSTILE_PACKAGE)  # type: ignore[operator]

@@ -63,7 +63,8 @@ def test_relevance_of_two_workers_is_equal_to_the_last_bit(
     assert relevance.data.tobytes() == expected.data.tobytes()
 
 
-@pytest.mark.parametrize("above", [label_ridge.PRUNED_ABOVE, pytest.param(10, marks=pytest.mark.integration)])
+@pytest.mark.integration
+@pytest.mark.parametrize("above", [label_ridge.PRUNED_ABOVE, 10])
 def test_planted_scores_of_two_workers_are_those_of_one_machine(
     two_workers: None, above: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
