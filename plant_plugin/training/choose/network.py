@@ -7,7 +7,6 @@ better on validation documents; of made-up notes with 9.6 a label it was, by 12.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 
 from plant_plugin.config.options import PLANTED_SCORES
@@ -23,15 +22,15 @@ FOR_EPOCHS = 0.5  # share of a budget; the rest reads, solves the linear model, 
 SHORTENED = 250, 128  # words: what is tried first, and the shortest that a budget leaves
 
 
-def without_network(decisions: list[Decision], facts: Facts, user_keys: Iterable[str]) -> list[Decision]:
+def without_network(decisions: list[Decision], facts: Facts, user_keys: set[str]) -> list[Decision]:
     """Return decisions for planted scores alone where documents are few, unless the user asks for a network."""
     of_a_label = facts.documents * facts.labels_per_document / facts.labels
-    few = facts.documents <= MOST_DOCUMENTS and of_a_label <= MOST_OF_A_LABEL
-    asked = not facts.network or any(key.startswith("stage") for key in user_keys)
-    if asked or not few or not facts.scores:
+    few = facts.documents <= MOST_DOCUMENTS and of_a_label <= MOST_OF_A_LABEL and facts.scores and facts.network
+    of_stages = {key for one in decisions for key in one.keys if key.startswith("stage")}
+    if not few or of_stages & user_keys:
         return decisions
     why = f"a network learns nothing more of {facts.documents} documents, {of_a_label:.1f} a label"
-    others = [one for one in decisions if not any(key.startswith(("stage", "strategy")) for key in one.keys)]
+    others = [one for one in decisions if of_stages.isdisjoint(one.keys) and "strategy" not in one.keys]
     return [Decision({"strategy": PLANTED_SCORES}, f"{why}; `--strategy plant` trains one"), *others]
 
 

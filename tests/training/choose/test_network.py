@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,7 @@ def strategy(decisions: list[Decision]) -> object:
 
 
 def test_no_network_is_trained_and_nothing_is_said_of_its_stages() -> None:
-    found = without_network(decide(CASES), CASES, ())
+    found = without_network(decide(CASES), CASES, set())
     assert strategy(found) == "planted_scores"
     assert "100 documents, 1.7 a label" in found[0].reason
     keys = {key for decision in found for key in decision.keys}
@@ -46,7 +47,17 @@ def test_no_network_is_trained_and_nothing_is_said_of_its_stages() -> None:
     ],
 )
 def test_others_are_decided_as_before(facts: Facts) -> None:
-    assert without_network(decide(facts), facts, ()) == decide(facts)
+    assert without_network(decide(facts), facts, set()) == decide(facts)
+
+
+def test_the_keys_of_plant_yml_ask_for_no_network(mine: Make, tmp_path: Path) -> None:
+    lines = (f"A{number} B{number % 40}\ta text with words {number} and {number % 9}\n" for number in range(60))
+    (tmp_path / "train.txt").write_text("".join(lines))
+    sizes = {"network_config__hidden_size": "leave", "network_config__embed_dim": "leave"}
+    config = settle(mine(**sizes, network_config__pool_size="leave"))
+    assert config.strategy == "planted_scores"
+    assert "60 documents, 1.2 a label" in config.settled
+    assert settle(mine(**sizes, network_config__pool_size="leave", stage2__epochs=3)).strategy == "auto"
 
 
 def test_whoever_gives_a_key_of_a_stage_gets_a_network() -> None:
