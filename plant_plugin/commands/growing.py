@@ -27,7 +27,7 @@ from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.files import atomic_write, flush, read_json, remove, sha256, write_json
 
 # Flags that change what is written.
-DECIDING = "form output raw_csv rules back_off system threshold top names".split()
+DECIDING = "form output raw_csv rules back_off system threshold promise_by held_out top names".split()
 SAID_EVERY = 60.0  # seconds after which a log gets a line
 FIX = "give the same, or leave out --resume to begin again"
 

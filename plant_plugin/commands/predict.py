@@ -11,6 +11,7 @@ import click
 
 from plant_plugin.commands import shared
 from plant_plugin.commands.back_off import backs_off
+from plant_plugin.commands.group_promises import promises_by_group
 from plant_plugin.commands.growing import Growing, say_so_far, written_at_once
 from plant_plugin.commands.new_documents import reads_documents, sources
 from plant_plugin.commands.prediction_forms import Form, writes_predictions
@@ -21,6 +22,7 @@ from plant_plugin.evaluation.said import counted
 
 if TYPE_CHECKING:
     from plant_plugin.data.tables import Table
+    from plant_plugin.model.prediction_files import Threshold
 
 ONE_A_LINE = ", one a line (--input text takes the whole file as one)"
 
@@ -38,6 +40,7 @@ ONE_A_LINE = ", one a line (--input text takes the whole file as one)"
               help="By workers of a Ray cluster, e.g. auto; of this machine unless given.")  # fmt: skip
 @click.option("--workers", default=1, show_default=True, type=shared.COUNT, help="Processes that share the threads.")
 @shared.loads_models()
+@promises_by_group
 def predict(
     model: Path,
     documents: Table,
@@ -45,7 +48,7 @@ def predict(
     back_off: bool,
     out: Path | None,
     resume: bool,
-    threshold: float | str | None,
+    threshold: Threshold,
     top: int | None,
     batch_size: int,
     address: str | None,

@@ -18,7 +18,7 @@ from plant_plugin.model.explanation import LabelEvidence
 from plant_plugin.model.fhir_extensions import DIGITS as DIGITS  # where its users look for it
 from plant_plugin.model.fhir_extensions import OURS as OURS
 from plant_plugin.model.fhir_extensions import evidence, hint_of
-from plant_plugin.model.known_words import NOTHING_KNOWN
+from plant_plugin.model.fhir_tags import meta_of
 from plant_plugin.model.predictor import Prediction, Predictor
 
 STATUS = "http://terminology.hl7.org/CodeSystem/condition-ver-status"
@@ -26,12 +26,16 @@ ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
 SUGGESTION = {"system": f"{OURS}:origin", "code": "machine-suggestion", "display": "Suggested by a machine"}
 
 
-def bundles(pairs: Iterable[tuple[Document, Prediction]], stream: IO[str], predictor: Predictor, system: str) -> None:
+def bundles(
+    pairs: Iterable[tuple[Document, Prediction]],
+    stream: IO[str],
+    predictor: Predictor,
+    system: str,
+    promised: str | None = None,
+) -> None:
     """Write a line for each document: a Bundle of the type ``collection``, without entries where it has no labels."""
     for document, prediction in pairs:
-        bundle: dict[str, object] = {"resourceType": "Bundle", "type": "collection"}
-        if not prediction.tokens:
-            bundle["meta"] = {"tag": [{"system": f"{OURS}:state", "code": "unknown", "display": NOTHING_KNOWN}]}
+        bundle = {"resourceType": "Bundle", "type": "collection"} | meta_of(prediction, promised)
         if document.name:
             bundle["identifier"] = {"system": f"{OURS}:document", "value": document.name}
         if prediction.labels:  # an empty list is no FHIR

@@ -12,14 +12,17 @@ from functools import partial
 from typing import IO
 
 from plant_plugin.data.tables import Document
+from plant_plugin.evaluation.promises import is_promise
 from plant_plugin.model.back_off import backed_off, codes_open
 from plant_plugin.model.code_systems import system_of
 from plant_plugin.model.fhir import DIGITS, bundles
+from plant_plugin.model.group_promises import GroupThresholds
 from plant_plugin.model.hints import hinted
 from plant_plugin.model.predictor import Prediction, Predictor
 from plant_plugin.report.spreadsheets import no_formula
 
 Pairs = Iterable[tuple[Document, Prediction]]
+Threshold = float | str | GroupThresholds | None
 
 CSV = "id,rank,label,probability,name"
 
@@ -89,7 +92,7 @@ def written(
     rules: bool = False,
     back_off: bool = False,
     system: str | None,
-    threshold: float | str | None,
+    threshold: Threshold,
     top: int | None,
 ) -> tuple[str, Counter[str]]:
     """Predict the labels of documents; return what is written of them and what is counted."""
@@ -97,10 +100,15 @@ def written(
     if output == "csv":
         write = partial(comma_separated, raw_csv=raw_csv, rules=rules, back_off=back_off)
     elif write is None:
-        write = partial(bundles, predictor=predictor, system=system_of(predictor.labels, system))
+        name = threshold.promised if isinstance(threshold, GroupThresholds) else str(threshold)
+        promised = name if is_promise(name) else None
+        write = partial(bundles, predictor=predictor, system=system_of(predictor.labels, system), promised=promised)
     texts = [document.text for document in documents]
     predict, stream = partial(backed_off, predictor) if back_off else predictor.predict, io.StringIO()
-    predictions = predict(texts, threshold=threshold, top=top)
+    if isinstance(threshold, GroupThresholds):
+        predictions = threshold.predicted(predict, documents, top)
+    else:
+        predictions = predict(texts, threshold=threshold, top=top)
     if rules:
         predictions = [
             replace(prediction, labels=hinted(predictor, text, prediction.labels))
