@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plant_plugin.errors import ConfigError, suggestion
+from plant_plugin.model.accepted_share import accepted_share
 from plant_plugin.model.known_words import tokens_read
 from plant_plugin.model.log_odds import in_log_odds
 from plant_plugin.model.passages import Passage, passages
@@ -50,6 +51,7 @@ class LabelEvidence:
         terms: Those of the planted scores that add most of ``planted``, with their logits.
         passages: The predicted evidence, the best first.
         faithfulness: Name of a measure -> comprehensiveness and sufficiency; None where not measured.
+        accepted: The largest share of ``--accept`` that lists it; None: none does.
     """
 
     scored: ScoredLabel
@@ -61,6 +63,7 @@ class LabelEvidence:
     terms: list[tuple[str, float]] = field(repr=False)
     passages: list[Passage] = field(default_factory=list, repr=False)
     faithfulness: dict[str, tuple[float, float]] | None = None
+    accepted: float | None = None
 
     @property
     def attention(self) -> Floats:
@@ -143,7 +146,7 @@ def explain(
         label = LabelEvidence(scored, above, measures, bias, elsewhere, planted, terms)
         rule, strength = predictor.evidence_rule, label.strength
         named = passages(text, words.spans, measures.get(rule.order or "", strength), rule, strength)
-        evidence.append(replace(label, passages=named))
+        evidence.append(replace(label, passages=named, accepted=accepted_share(predictor.thresholds, scored.logit)))
     cut = encoded.tokens >= predictor.max_tokens
     read_tokens = tokens_read(predictor, text, encoded.tokens)
     return Explanation(text, words.spans, evidence, predictor.name, read_tokens, cut, limit)

@@ -62,6 +62,11 @@ class ExplainedLabel(TypedDict):
     words: Annotated[list[Word], Field(description="The strongest.")]
     planted_terms: list[Term]
     hints: NotRequired[Annotated[list[Hint], Field(description="Of codes of ICD-10-CM: what its rules say of them.")]]
+    accepted: NotRequired[
+        Annotated[
+            float, Field(description="The largest share of `--accept` that lists it: of those listed it is true.")
+        ]
+    ]
     faithfulness: NotRequired[SkipJsonSchema[dict[str, tuple[float, float]]]]  # only `plant explain` measures it
 
 
@@ -101,6 +106,8 @@ def _label(explanation: Explanation, evidence: LabelEvidence, words: int) -> Exp
     }
     if scored.hints:
         label["hints"] = list(scored.hints)
+    if evidence.accepted is not None:
+        label["accepted"] = evidence.accepted
     if evidence.faithfulness is not None:
         label["faithfulness"] = evidence.faithfulness
     return label

@@ -132,6 +132,9 @@ function explain(pane, label, found) {
   if (!found) { pane.title.textContent = `${several}${label}: not a label of this model`; return; }
   pane.title.textContent = `${several}${label}${name ? ` ${name}` : ""}, ${percent(found.probability)}`
     + (found.predicted ? "" : " (below the threshold)");
+  if (found.accepted)
+    pane.evidence.append(element("p", { class: "promise" },
+      `One of the likely labels of which ${percent(found.accepted)} are true, on documents like those that the model was validated on.`));
   if (found.hints)
     pane.evidence.append(element("h3", {}, "Coding rules"), element("ul", { class: "hints" },
       ...found.hints.map((hint) => element("li", {}, hintText(pane, hint)))));
