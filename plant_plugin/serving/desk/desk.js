@@ -459,7 +459,7 @@ for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListene
 });
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || at("work").hidden || document.querySelector("dialog[open]")) return;
-  if (event.target.matches("input, select, textarea")) return;
+  if (event.target.matches("input, select, textarea") && !event.target.closest("dialog")) return; // a dialog that is closed keeps the focus for a moment
   if (event.key === "Enter" && event.target.matches("button")) return;
   const does = (marking ? MARKING : PLAIN)[event.key];
   if (!does) return;

@@ -369,3 +369,17 @@ def test_what_a_coder_remarks_reaches_the_lead(browser: Any, desk: Desk, url: st
     lead.page.wait_for_selector("#documents-rows .remark")
     assert lead.page.inner_text("#documents-rows .remark") == f"ana: a q and <b>a</b> c · unsure of {label}"
     assert robot.errors == lead.errors == []
+
+
+def test_a_key_right_after_a_dialog_counts(browser: Any, desk: Desk, url: str) -> None:
+    robot = Robot(browser, url, desk.people.add("lea", "lead"), 1280)
+    robot.look()
+    robot.press("d")
+    robot.page.wait_for_selector("#documents-rows tr")
+    robot.page.focus("#documents-state")
+    robot.page.evaluate("""() => { // the next key comes before the close event, as of whoever types fast
+      at("documents").close();
+      const focused = document.querySelector("#documents-state");
+      focused.dispatchEvent(new KeyboardEvent("keydown", { key: "g", bubbles: true, cancelable: true }));
+    }""")
+    robot.page.wait_for_selector("#figures[open]", timeout=5000)

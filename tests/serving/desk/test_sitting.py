@@ -157,7 +157,8 @@ def test_twenty_cases_two_coders_a_lead_and_the_exports(browser: Any, tmp_path: 
         assert sum("¿Qué código es el principal?" in one for one in remarks) == 4
         assert sum("unsure of" in one for one in remarks) == 4
         lead.press("Escape", "g")
-        lead.page.wait_for_selector("#figures[open] table")
+        lead.page.wait_for_selector("#figures[open]")
+        lead.page.wait_for_selector("#figures table")
         agreement = lead.page.locator("#figures tr", has_text="ana").filter(has_text="berta").first.inner_text()
         for robot in (ana, berta, lead):
             assert robot.errors == []
