@@ -105,7 +105,7 @@ def _as_text(figures: Figures) -> str:
     import pandas
 
     parts = [f"{figures['finished']:,} of {figures['documents']:,} documents are finished"]
-    for rows in (figures["coders"], figures["pairs"], figures["codes"][:SHOWN_CODES]):
+    for rows in (figures["coders"], figures["pairs"], figures["principals"], figures["codes"][:SHOWN_CODES]):
         if rows:
             parts.append(pandas.DataFrame(rows).to_string(index=False, na_rep="–"))
     if (more := len(figures["codes"]) - SHOWN_CODES) > 0:

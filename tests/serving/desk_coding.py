@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
+from plant_plugin.serving.desk.order import OrderQuestion, put_in_order
 from plant_plugin.serving.desk.people import Coder
 from plant_plugin.serving.desk.store import Decision, Desk, Suggestions
 
@@ -29,12 +31,14 @@ def lines(desk: Desk) -> list[tuple[object, ...]]:
         return plain.execute("SELECT id, coder, document, kind, label, undoes FROM changes ORDER BY id").fetchall()
 
 
-def code(desk: Desk, who: Coder, document: int, *decisions: Decision) -> None:
+def code(desk: Desk, who: Coder, document: int, *decisions: Decision, order: Sequence[str] = ()) -> None:
     """Lend the document whatever the queue says, decide and finish."""
     with desk.writes.begin() as connection:
         desk.lend(connection, who, document, MODEL, 0.0)
     for place, one in enumerate(decisions):
         desk.decide(who, f"key-{document}-{place}-x", document, one)
+    if order:
+        put_in_order(desk.writes, who, OrderQuestion(key=f"key-{document}-order", document=document, labels=[*order]))
     desk.finish(who, f"key-{document}-done", document)
 
 

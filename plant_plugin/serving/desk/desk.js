@@ -5,7 +5,7 @@ const KEYS = {
   "a": "accept the code", "e": "accept it, and the model’s words prove it", "r": "reject it",
   "j ↓ / k ↑": "next, previous code", "m": "mark the words that prove it: ← → ↑ ↓ move, Shift extends, Enter keeps, Delete takes away, Esc ends",
   "/": "search any code by number or name; for one that the desk does not know it asks again", "u": "undo; at the start of a document: back to the one before",
-  "n": "finish this document, and the next", "g": "figures of the team (leads)", "d": "list of documents (leads)", "q": "unsure of the code, for the lead to see", "c": "comment on the document, for the lead", "?": "these keys",
+  "n": "finish this document, and the next", "g": "figures of the team (leads)", "d": "list of documents (leads)", "p": "the principal code", "o": "order of the accepted codes", "w": "why the code was not suggested", "q": "unsure of the code, for the lead to see", "c": "comment on the document, for the lead", "?": "these keys",
 };
 let me = null, doc = null, codes = [], words = [], current = 0, marking = null, armed = false;
 const UNDOING = "Wait until what you took back is shown.";
@@ -111,6 +111,7 @@ function show(answer) {
   drawRemarks();
   draw();
   if (doc && unsettled()) say(`Document ${doc.name}: ${counted(unsettled(), "code")} to settle.`);
+  else if (doc && splitOnPrincipal()) say(`Document ${doc.name}: the principal code is to settle.`);
   else if (doc) say(`Document ${doc.name}: ${counted(codes.filter((one) => one.predicted).length, "code is suggested", "codes are suggested")}.`);
   else say("Nothing waits for you. Thank you.");
 }
@@ -158,6 +159,7 @@ function row(code, place) {
   const kind = code.decision ? code.decision.kind : "";
   const marks = spansOf(code).length;
   const hints = hintsOf(code);
+  const rank = rankOf(code);
   const state = { accept: "accepted", reject: "rejected", add: "added" }[kind] || (code.predicted ? "suggested" : "perhaps");
   const odds = code.probability === null ? "" : `, ${Math.round(100 * code.probability)} %`;
   const button = (text, shape, does, pressed) => {
@@ -167,7 +169,7 @@ function row(code, place) {
   };
   const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || (code.known === false ? "a code that this desk does not know" : ""));
   head.addEventListener("click", () => { current = place; draw(); });
-  const told = element("p", { class: "state" }, `${isUnsure(code) ? "unsure, " : ""}${state}${odds}${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${counted(hints.length, "hint")}` : ""}`);
+  const told = element("p", { class: "state" }, `${isUnsure(code) ? "unsure, " : ""}${state}${rank ? `, ${rank === 1 ? "principal" : `no. ${rank}`}` : ""}${odds}${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${counted(hints.length, "hint")}` : ""}`);
   const tools = element("div", { class: "bar" },
     button("Accept", "Accept", accept, String(kind === "accept" || kind === "add")),
     button("Reject", "Reject", reject, String(kind === "reject")), button("Mark words for", "Mark", startMarking, null), button("Unsure of", "Unsure", doubt, String(isUnsure(code))));
@@ -187,6 +189,50 @@ function doubt() {
   say(unsure ? `You are unsure of ${code.label}. The lead sees that.` : `You are sure of ${code.label} now.`);
   draw();
 }
+// The order of the codes that count: cards keep their places, so it is said on them.
+const myOrder = () => doc && doc.orders[me.coder] || [];
+function inOrder() {
+  const order = myOrder(), placeOf = (code) => order.includes(code.label) ? order.indexOf(code.label) : order.length;
+  return codes.filter(counts).sort((one, other) => placeOf(one) - placeOf(other));
+}
+const counts = (code) => code.decision ? code.decision.kind !== "reject" : agreedOn(code);
+const rankOf = (code) => myOrder().length ? inOrder().indexOf(code) + 1 : 0;
+function putInOrder(labels, told) {
+  if (undoing) return say(UNDOING, true);
+  doc.orders[me.coder] = labels;
+  change("order", { key: key(), document: doc.id, labels });
+  say(told);
+  drawRemarks();
+  draw();
+}
+function makePrincipal() {
+  const code = codes[current];
+  if (!code || !doc) return;
+  if (!counts(code)) return say(`Accept ${code.label} first: only accepted codes have an order.`, true);
+  putInOrder([code.label, ...inOrder().map((one) => one.label).filter((label) => label !== code.label)], `${code.label} is the principal code.`);
+}
+function openOrder() {
+  if (!doc) return;
+  listOrder();
+  at("order-of-codes").showModal();
+}
+function listOrder(focused = -1) {
+  const labels = inOrder().map((one) => one.label);
+  at("order-rows").replaceChildren(...inOrder().map((code, place) => {
+    const earlier = element("button", { type: "button", "aria-label": `${code.label} earlier` }, "Earlier");
+    earlier.disabled = !place;
+    earlier.addEventListener("click", () => {
+      labels.splice(place - 1, 0, ...labels.splice(place, 1));
+      putInOrder(labels, `${code.label} is ${place === 1 ? "the principal code" : `no. ${place}`}.`);
+      listOrder(place - 1);
+    });
+    return element("li", {}, element("span", { class: "code" }, code.label), `${code.name || ""} `, earlier);
+  }));
+  at("order-told").textContent = !labels.length ? "No code is accepted yet." : myOrder().length ? "The first one is the principal code." : "You have not put them in order yet.";
+  const buttons = at("order-rows").querySelectorAll("button");
+  if (focused >= 0) (buttons[focused].disabled ? buttons[focused + 1] : buttons[focused])?.focus();
+}
+at("no-order-button").addEventListener("click", () => { if (myOrder().length) putInOrder([], "The order is taken back."); listOrder(); });
 function openComment() {
   if (!doc) return;
   at("comment-text").value = mine().comment;
@@ -203,7 +249,7 @@ function openComment() {
 }
 function drawRemarks() {
   const others = (doc ? doc.remarks : []).filter((one) => one.coder !== me.coder || one.comment);
-  at("remarks").replaceChildren(...others.map((one) => element("li", {}, remarkOf(one))));
+  at("remarks").replaceChildren(...others.map((one) => element("li", {}, remarkOf(one))), ...othersOrders());
 }
 const remarkOf = (one) => `${one.coder}: ${[one.comment, one.unsure.length ? `unsure of ${one.unsure.join(", ")}` : ""].filter(Boolean).join(" · ")}`;
 
@@ -259,6 +305,10 @@ function finish() {
   if (!doc) return next();
   const read = doc.readings && doc.readings.length;
   const open = read ? unsettled() : codes.filter((one) => one.predicted && !one.decision).length;
+  if (!open && read && splitOnPrincipal() && !armed) {
+    armed = true;
+    return say("The principal code is not settled: press p on it, or n again to leave it open.", true);
+  }
   if (open && !armed) {
     armed = true;
     const left = read ? counted(open, "code is not settled", "codes are not settled") : counted(open, "suggested code is not decided", "suggested codes are not decided");
@@ -411,6 +461,26 @@ at("asked").addEventListener("keydown", async (event) => {
   if (results.length && at("search").open && at("asked").value.trim() === answered) take(chosen);
 });
 
+// How the model sees a code, also one that it did not suggest.
+async function openWhy(code) {
+  if (!doc || !code || !code.label) return;
+  at("why-title").textContent = `${code.label} ${code.name || ""}`;
+  at("why-told").textContent = "Looking …";
+  at("why").showModal();
+  const answer = await ask(`why?document=${doc.id}&label=${encodeURIComponent(code.label)}`).catch(() => null);
+  const told = answer && answer.ok ? whyOf(await answer.json()) : ["This cannot be had now. Try it again."];
+  at("why-told").replaceChildren(...told.map((text) => element("p", {}, text)));
+}
+const percent = (share) => `${(100 * share).toLocaleString("en", { maximumSignificantDigits: 2 })} %`;
+function whyOf(found) {
+  if (!found) return ["The model does not know this code, so it never suggests it. Its training documents did not have it."];
+  const text = Array.from(doc.text), words = found.spans.map(([start, end]) => `“${text.slice(start, end).join("")}”`);
+  return [`Its probability is ${percent(found.probability)}. Codes above ${percent(found.threshold)} are suggested, and some of the next.`,
+    `That is place ${number(found.place)} of the ${counted(found.labels, "code")} that the model knows.`,
+    words.length ? `Words that speak for it: ${words.join(", ")}.` : "No word of the document speaks for it."];
+}
+at("why-button").addEventListener("click", () => openWhy(results[chosen] || { label: at("asked").value.trim() }));
+
 // Figures.
 const number = (value) => value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: 2 });
 function table(caption, heads, rows) {
@@ -434,13 +504,14 @@ async function openFigures() {
     table("Agreement", ["first", "second", "documents", "agreed", "codes given", "F1", "κ"], found.pairs.map((pair) => [
       pair.first, pair.second, pair.documents, pair.percent === null ? "–" : `${number(pair.percent)} % (${pair.agreed} of ${pair.decisions})`,
       `${pair.first_gave} and ${pair.second_gave}, both ${pair.both_gave}`, pair.f1 === null ? "–" : `${number(pair.f1)} %`, pair.kappa])),
+    table("Principal code", ["first", "second", "documents", "the same"], found.principals.map((pair) => [pair.first, pair.second, pair.documents, pair.agreed])),
     table("Codes", ["code", "suggested", "accepted", "rejected", "added", "share"],
       found.codes.slice(0, 200).map((one) => [one.label, one.suggested, one.accepted, one.rejected, one.added, share(one)])));
 }
 
 // Keys and buttons.
 const PLAIN = {
-  a: accept, e: acceptWords, r: reject, n: finish, u: undo, m: startMarking, g: openFigures, d: () => openDocuments(), q: doubt, c: openComment, "/": openSearch,
+  a: accept, e: acceptWords, r: reject, n: finish, u: undo, m: startMarking, g: openFigures, d: () => openDocuments(), q: doubt, c: openComment, p: makePrincipal, o: openOrder, w: () => openWhy(codes[current]), "/": openSearch,
   "?": () => at("help").showModal(), j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1),
 };
 const MARKING = {
@@ -467,7 +538,7 @@ addEventListener("keydown", (event) => {
   does(event.shiftKey);
 });
 for (const [id, does] of Object.entries({
-  "search-button": openSearch, "comment-button": openComment, "undo-button": undo, "next-button": finish, "help-button": PLAIN["?"],
+  "search-button": openSearch, "comment-button": openComment, "order-button": openOrder, "undo-button": undo, "next-button": finish, "help-button": PLAIN["?"],
   "figures-button": openFigures, "keep-button": () => keep(...range()), "drop-button": drop, "end-button": endMarking,
   "out-button": () => change("sign-out", {}, () => { me = null; location.reload(); }),
 })) at(id).addEventListener("click", () => does());

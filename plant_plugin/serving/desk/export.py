@@ -1,6 +1,6 @@
 """From decisions to files: what the next training plants from, and what other annotation tools read.
 
-Which labels count, and with whose words, says :mod:`.settled`.
+Which labels count, and with whose words, and in which order, says :mod:`.ranked`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from plant_plugin.errors import DataError
 from plant_plugin.prepare.marked.marked import Marked, write_beside, write_sets
 from plant_plugin.prepare.output import staged, write_provenance
 from plant_plugin.serving.desk.accepted import ids_table
-from plant_plugin.serving.desk.settled import settled
+from plant_plugin.serving.desk.ranked import ranked
 from plant_plugin.serving.desk.store import Desk
 
 CONTROL = "label"  # of Label Studio's spans
@@ -52,9 +52,9 @@ def export(desk: Desk, out: Path, form: str = "libmultilabel") -> dict[str, int 
 
 
 def _agreed(desk: Desk, counts: Counter[str]) -> Iterator[tuple[int, Marked]]:
-    for number, text, labels in settled(desk, counts):
+    for number, text, labels in ranked(desk, counts):
         document, where = Marked(text), f"document {number}"
-        for one in labels:
+        for _, one in labels:
             document.label(one.label, where)
             for start, end in one.spans:
                 if text[start:end].strip():

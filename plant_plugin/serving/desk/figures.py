@@ -20,6 +20,7 @@ from pathlib import Path
 from typing_extensions import TypedDict
 
 from plant_plugin.serving.desk.people import MODEL, Coder
+from plant_plugin.serving.desk.ranked import SamePrincipal, same_principals
 from plant_plugin.serving.desk.store import Desk, gives
 from plant_plugin.serving.desk.tables import OPEN
 
@@ -66,6 +67,7 @@ class Figures(TypedDict):
     finished: int  # by somebody
     coders: list[OfCoder]
     pairs: list[Pair]
+    principals: list[SamePrincipal]
     codes: list[OfCode]
 
 
@@ -135,6 +137,7 @@ def figures(desk: Desk) -> Figures:
         "finished": len(finished),
         "coders": _coders(desk, people, Counter(coder for _, _, by in finished for coder, _, _ in by)),
         "pairs": pairs,
+        "principals": same_principals(desk),
         "codes": sorted(codes.values(), key=lambda code: (-code["suggested"] - code["added"], code["label"])),
     }
 

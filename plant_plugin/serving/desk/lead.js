@@ -23,6 +23,19 @@ function readingsOf(code) {
 }
 const unsettled = () => codes.filter((one) => one.split && !one.decision).length;
 
+// A code that no lead decided on counts where more than half of the coders gave it.
+const agreedOn = (code) => Boolean(code.readings) && 2 * code.readings.filter((one) => !["", "reject"].includes(one.kind)).length > code.readings.length;
+const others = () => Object.entries(doc.orders).filter(([coder]) => coder !== me.coder);
+function splitOnPrincipal() { // no code is the principal one of more than half, and the lead has not said which
+  const first = others().map(([, labels]) => labels[0]);
+  return first.length > 0 && !myOrder().length && !first.some((label) => 2 * first.filter((one) => one === label).length > first.length);
+}
+function othersOrders() {
+  if (!doc) return [];
+  const told = others().map(([coder, [first, ...rest]]) => element("li", {}, `${coder}: principal code ${first}${rest.length ? `, then ${rest.join(", ")}` : ""}`));
+  return splitOnPrincipal() ? [...told, element("li", {}, "Split on the principal code.")] : told;
+}
+
 // The list.
 async function openDocuments() {
   if (!me || me.role !== "lead") return;

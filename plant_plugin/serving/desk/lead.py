@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, Connection, Subquery, case, func, insert, 
 from typing_extensions import TypedDict
 
 from plant_plugin.serving.desk.people import Coder
-from plant_plugin.serving.desk.readers import SPLIT, ask_further
 from plant_plugin.serving.desk.remarks import GIVEN, remark, remarks
+from plant_plugin.serving.desk.splits import SPLIT, ask_further
 from plant_plugin.serving.desk.store import Desk, standing
 from plant_plugin.serving.desk.tables import DONE, UNDO, changes, coders, documents, work
 from plant_plugin.serving.desk.turns import Refused

@@ -1,8 +1,6 @@
 """All that a server answers at ``/desk``: the page's own questions, and those of leads."""
 
-from __future__ import annotations
-
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from plant_plugin.model.predictor import Predictor
@@ -10,16 +8,13 @@ from plant_plugin.serving.desk.lead_web import lead_router
 from plant_plugin.serving.desk.store import Desk
 from plant_plugin.serving.desk.turns import Refused
 from plant_plugin.serving.desk.web import Sitting, router
+from plant_plugin.serving.desk.why import why_router
 
 
 def add_desk(app: FastAPI, desk: Desk, predictor: Predictor) -> Sitting:
     """Add the desk's page and questions to an application, which has to run :meth:`Sitting.ahead` of the answer."""
     app.state.sitting = sitting = Sitting(desk, predictor, app.state.queue)
-    app.include_router(router)
-    app.include_router(lead_router)
-
-    @app.exception_handler(Refused)
-    async def refused(request: Request, error: Refused) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, 409)
-
+    for each in (router, lead_router, why_router):
+        app.include_router(each)
+    app.add_exception_handler(Refused, lambda request, error: JSONResponse({"detail": str(error)}, 409))
     return sitting

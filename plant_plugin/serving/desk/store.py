@@ -25,9 +25,10 @@ from plant_plugin.data.text import Spans
 from plant_plugin.errors import DataError
 from plant_plugin.serving.desk.damage import document_hash
 from plant_plugin.serving.desk.opening import open_file
+from plant_plugin.serving.desk.order import are_split
 from plant_plugin.serving.desk.people import LEAD, Coder, People
-from plant_plugin.serving.desk.readers import READERS, ask_further
 from plant_plugin.serving.desk.remarks import UNKNOWN, remark
+from plant_plugin.serving.desk.splits import READERS, ask_further
 from plant_plugin.serving.desk.tables import (
     DECISIONS,
     DONE,
@@ -42,7 +43,6 @@ from plant_plugin.serving.desk.tables import (
     work,
 )
 from plant_plugin.serving.desk.turns import Refused, check_turn, next_for
-from plant_plugin.serving.desk.votes import margins
 
 LEASE = 20 * 60.0  # seconds that a document is a coder's after opening or deciding
 ENDING = (*DECISIONS, DONE)  # what an undo takes back
@@ -266,15 +266,15 @@ class Desk:
 
     def readers(self, connection: Connection, document: int) -> int:
         """Return how many readers a document needs on which coders are split; 0 where they are not, or a lead spoke."""
-        wanted = select(coders.c.id, coders.c.role).join_from(coders, work)
-        finishers = connection.execute(wanted.where(work.c.document == document, work.c.finished == 1))
-        roles = {row.id: row.role for row in finishers}
+        finishers = select(coders.c.id, coders.c.role).join_from(coders, work).where(work.c.finished == 1)
+        roles = {row.id: row.role for row in connection.execute(finishers.where(work.c.document == document))}
         if len(roles) < 2 or LEAD in roles.values():
             return 0
         labels: dict[int, dict[str, Decision]] = {coder: {} for coder in roles}
         for row in connection.execute(standing(document=document)):
             labels.setdefault(row.coder, {})[row.label] = _decision(row)
-        return (len(roles) + 1) * (0 in margins([given(labels[coder]) for coder in roles]).values())
+        gave = {coder: given(labels[coder]) for coder in roles}
+        return (len(roles) + 1) * are_split(connection, document, gave)
 
     def import_coded(
         self,

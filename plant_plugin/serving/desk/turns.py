@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, func, select
 
 from plant_plugin.serving.desk.people import LEAD, Coder
-from plant_plugin.serving.desk.readers import READERS, SPLIT
+from plant_plugin.serving.desk.splits import READERS, SPLIT
 from plant_plugin.serving.desk.tables import coders, documents, work
 
 BY = {  # how the next document is chosen

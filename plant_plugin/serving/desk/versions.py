@@ -8,19 +8,21 @@ from __future__ import annotations
 import re
 import sqlite3
 from functools import cache
-from typing import cast
 
 from sqlalchemy import Connection, Engine, create_engine
 
+from plant_plugin.serving.desk.order import orders
 from plant_plugin.serving.desk.remarks import remarks
-from plant_plugin.serving.desk.tables import APPLICATION, WRITES, changes, metadata
+from plant_plugin.serving.desk.tables import APPLICATION, WRITES, metadata
 
-ALL = metadata.sorted_tables
-TABLES = {2: [table for table in ALL if table is not remarks], 3: ALL}  # by SQLite's user_version
-NEWEST = max(TABLES)
+NEWEST = 4
+TABLES = {  # by SQLite's user_version; a version has all but those that came later
+    NEWEST - len(later): [table for table in metadata.sorted_tables if table not in later]
+    for later in ((), (orders,), (remarks, orders))
+}
 KEPT = {"changed": "UPDATE", "removed": "DELETE"}  # what lines do not become, for they are kept for ever
-TRIGGER = """CREATE TRIGGER IF NOT EXISTS {table}_are_not_{name} BEFORE {act} ON {table}
-BEGIN SELECT RAISE(ABORT, '{table} are kept for ever'); END"""
+TRIGGER = """CREATE TRIGGER IF NOT EXISTS {0}_are_not_{1} BEFORE {2} ON {0}
+BEGIN SELECT RAISE(ABORT, '{0} are kept for ever'); END"""
 WORD = re.compile(r"\w+|[^\w\s\"`]")
 
 
@@ -29,7 +31,7 @@ def bring_up(engine: Engine) -> None:
     with engine.connect() as connection:
         if _version(connection) == NEWEST:
             return
-    with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
+    with engine.execution_options(**{WRITES: True}).begin() as connection:
         if _version(connection) < NEWEST:  # no other process was faster
             _make(connection, NEWEST)
             connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
@@ -42,9 +44,9 @@ def _version(connection: Connection) -> int:
 
 def _make(connection: Connection, version: int) -> None:
     metadata.create_all(connection, TABLES[version])
-    for table in (changes, remarks):
-        for name, act in KEPT.items() if table in TABLES[version] else ():
-            connection.exec_driver_sql(TRIGGER.format(table=table.name, name=name, act=act))
+    for table in TABLES[version]:
+        for name, act in KEPT.items() if "key" in table.c else ():  # what somebody sent
+            connection.exec_driver_sql(TRIGGER.format(table, name, act))
 
 
 @cache
@@ -52,10 +54,10 @@ def objects_of(version: int) -> dict[str, list[str]]:
     """Return what a desk of a version defines, as :func:`objects` does of a file."""
     with create_engine("sqlite://").connect() as connection:
         _make(connection, version)
-        return objects(cast(sqlite3.Connection, connection.connection.driver_connection))
+        return objects(connection.connection.driver_connection)  # type: ignore[arg-type]  # of SQLite
 
 
 def objects(plain: sqlite3.Connection) -> dict[str, list[str]]:
     """Return all that a file defines, as the words of its definitions: another SQLAlchemy may set them otherwise."""
-    rows = plain.execute("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master ORDER BY type DESC, name")
-    return {name: sorted(WORD.findall(definition)) for name, definition in rows}
+    asked = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master ORDER BY type DESC, name"
+    return {name: sorted(WORD.findall(definition)) for name, definition in plain.execute(asked)}

@@ -31,13 +31,12 @@ from plant_plugin.serving.desk.asked import (
     TokenQuestion,
     UndoQuestion,
 )
-from plant_plugin.serving.desk.comments import CommentQuestion, UnsureQuestion, comment, mark_unsure, seen_by
-from plant_plugin.serving.desk.document import shown
+from plant_plugin.serving.desk.comments import CommentQuestion, UnsureQuestion, comment, mark_unsure
+from plant_plugin.serving.desk.document_page import hints_of, shown
 from plant_plugin.serving.desk.figures import Figures, figures_apart
-from plant_plugin.serving.desk.hints import hints_of
 from plant_plugin.serving.desk.listed import Codes
-from plant_plugin.serving.desk.people import LEAD, LONGEST, SignIn
-from plant_plugin.serving.desk.readings import named_readings
+from plant_plugin.serving.desk.order import OrderQuestion, put_in_order
+from plant_plugin.serving.desk.people import LONGEST, SignIn
 from plant_plugin.serving.desk.store import Decision, Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, model_hash, suggest
 from plant_plugin.serving.desk.tables import REJECT
@@ -116,11 +115,7 @@ class Sitting:
         if opened.suggested is None:
             await self.read([(opened.id, opened.text)])
             opened = await run_in_threadpool(self.desk.opened, who.coder, document, self.model)
-        page = await run_in_threadpool(shown, opened, self.predictor, self.codes)
-        lead = who.coder.role == LEAD
-        page["remarks"] = await run_in_threadpool(seen_by, self.desk, opened.id, who.coder, all_of_them=lead)
-        if lead:
-            page["readings"] = await run_in_threadpool(named_readings, self.desk, opened.id, who.coder, self.codes)
+        page = await run_in_threadpool(shown, self.desk, who.coder, opened, self.predictor, self.codes)
         return {"document": page, "left": left}
 
 
@@ -239,6 +234,12 @@ def write_comment(question: CommentQuestion, who: Changes, at: At) -> None:
 def write_unsure(question: UnsureQuestion, who: Changes, at: At) -> None:
     """Write down whether a coder is unsure of a code."""
     mark_unsure(at.desk, who.coder, question)
+
+
+@router.post("/order")
+def write_order(question: OrderQuestion, who: Changes, at: At) -> None:
+    """Write down in which order the coder puts the codes of a document."""
+    put_in_order(at.desk.writes, who.coder, question)
 
 
 @router.get("/hints")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -37,29 +36,14 @@ def test_a_document_without_codes_is_not_lost_and_no_cell_is_a_formula(desk: Des
     code(desk, who, one)
     code(desk, who, two, Decision("R05", "accept", []))
     rows = list(csv.reader(io.StringIO(as_bytes(desk, "csv", Counter()).decode())))
-    assert rows[1] == ["'=1+1", "", "", "", "", "", ""]
+    assert rows[1] == ["'=1+1", "", "", "", "", "", "", ""]
     openpyxl = pytest.importorskip("openpyxl", reason="needs openpyxl")
     [sheet] = openpyxl.load_workbook(io.BytesIO(as_bytes(desk, "xlsx", Counter()))).worksheets
     cells = [[cell.value for cell in row] for row in sheet.iter_rows()]
     assert cells[0] == list(HEADER)
     assert cells[1][0] == "=1+1"
     assert sheet["A2"].data_type == "s"
-    assert cells[2][:3] == ["case ", "R05", "ana"]
-
-
-def test_fhir_is_confirmed_by_a_coder_at_a_time(coded: Desk) -> None:
-    bundles = [json.loads(line) for line in as_bytes(coded, "fhir", Counter(), "urn:codes").decode().splitlines()]
-    assert [one["identifier"]["value"] for one in bundles] == ["a", "b"]
-    [entry] = bundles[0]["entry"]
-    condition = entry["resource"]
-    assert condition["code"]["coding"] == [{"system": "urn:codes", "code": "R05"}]
-    assert condition["verificationStatus"]["coding"][0]["code"] == "confirmed"
-    assert condition["recorder"] == {"display": "ana, berta"}
-    places = condition["extension"][0]["extension"]
-    assert [place.get("valueInteger") for place in places] == [11, 16]
-    bundle = pytest.importorskip("fhir.resources.R4B.bundle", reason="needs fhir.resources").Bundle
-    for one in bundles:
-        bundle.model_validate(one)
+    assert cells[2][:4] == ["case ", "R05", None, "ana"]
 
 
 def test_a_code_that_the_desk_does_not_know_is_marked_and_no_code_of_a_system(desk: Desk) -> None:
@@ -71,16 +55,13 @@ def test_a_code_that_the_desk_does_not_know_is_marked_and_no_code_of_a_system(de
     rows = list(csv.DictReader(io.StringIO(as_bytes(desk, "csv", counts).decode())))
     assert [(row["code"], row["known"]) for row in rows] == [("R05", "yes"), ("fever!", "no")]
     assert counts["codes_that_the_desk_does_not_know"] == 1
-    [bundle] = [json.loads(line) for line in as_bytes(desk, "fhir", Counter(), "urn:codes").decode().splitlines()]
-    codes = [entry["resource"]["code"] for entry in bundle["entry"]]
-    assert codes == [{"coding": [{"system": "urn:codes", "code": "R05"}]}, {"text": "fever!"}]
 
 
 def test_numbers_and_lines_of_other_exports_have_their_ids(coded: Desk) -> None:
-    assert ids_table(coded, "libmultilabel") == "number\tdocument\n1\ta\n2\tb\n"
+    assert ids_table(coded, "libmultilabel") == "number\tdocument\tprincipal\n1\ta\t\n2\tb\t\n"
     numbers = {str(number): name for number, name in own_ids(coded)}
     written = [line.split("\t") for line in ids_table(coded, "brat").splitlines()[1:]]
-    assert written == [[number, name] for number, name in numbers.items() if name in "ab"]
+    assert written == [[number, name, ""] for number, name in numbers.items() if name in "ab"]
 
 
 def test_where_nothing_is_finished_nothing_is_written(desk: Desk, tmp_path: Path) -> None:
@@ -89,3 +70,12 @@ def test_where_nothing_is_finished_nothing_is_written(desk: Desk, tmp_path: Path
         write_accepted(desk, tmp_path / "out", "csv")
     assert "secretpatient" not in str(error.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_codes_have_their_ranks_and_a_document_its_principal_code(desk: Desk) -> None:
+    who, [document] = coder(desk, "ana"), desk.add_documents([("a", "fever and cough")])
+    code(desk, who, document, Decision("R05", "add", []), Decision("R50", "add", []), order=["R50", "R05"])
+    rows = list(csv.DictReader(io.StringIO(as_bytes(desk, "csv", Counter()).decode())))
+    assert [(row["code"], row["rank"]) for row in rows] == [("R50", "1"), ("R05", "2")]
+    for form in ("libmultilabel", "brat"):
+        assert ids_table(desk, form) == "number\tdocument\tprincipal\n1\ta\tR50\n"

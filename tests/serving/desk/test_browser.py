@@ -18,8 +18,10 @@ from plant_plugin.model.coding_rules import CodingRules
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.access import Limits, server_names
 from plant_plugin.serving.app import create_app
-from plant_plugin.serving.desk import hints
-from plant_plugin.serving.desk.settled import settled
+from plant_plugin.serving.desk import document_page as page_of_a_document
+from plant_plugin.serving.desk.order import orders_of
+from plant_plugin.serving.desk.outcome import settled
+from plant_plugin.serving.desk.ranked import ranked
 from plant_plugin.serving.desk.store import Decision, Desk
 
 pytestmark = pytest.mark.browser
@@ -158,7 +160,7 @@ def test_accessible_in_every_state(browser: Any, desk: Desk, url: str, width: in
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     check("marked")
-    for key, state in (("/", "search"), ("?", "help"), ("c", "comment")):
+    for key, state in (("/", "search"), ("?", "help"), ("c", "comment"), ("o", "order"), ("w", "why")):
         page.keyboard.press(key)
         if key == "/":
             page.keyboard.type("number")
@@ -179,7 +181,7 @@ def test_accessible_in_every_state(browser: Any, desk: Desk, url: str, width: in
     check("documents")
     page.keyboard.press("Escape")
     check("a document in the dark")
-    assert len(seen) == 11
+    assert len(seen) == 13
 
 
 def test_words_are_marked_with_the_mouse_too(browser: Any, desk: Desk, url: str, texts: list[str]) -> None:
@@ -225,7 +227,7 @@ def test_markup_in_a_document_stays_text(browser: Any, desk: Desk, url: str) -> 
 def test_hints_of_the_chosen_code_stand_below_the_cards(
     browser: Any, desk: Desk, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hints, "rules_for", lambda labels: CodingRules())
+    monkeypatch.setattr(page_of_a_document, "rules_for", lambda labels: CodingRules())
     robot = Robot(browser, url, desk.people.add("ana"), 1280)
     robot.look()
     for label in ("E11.9", "E10.9"):
@@ -383,3 +385,91 @@ def test_a_key_right_after_a_dialog_counts(browser: Any, desk: Desk, url: str) -
       focused.dispatchEvent(new KeyboardEvent("keydown", { key: "g", bubbles: true, cancelable: true }));
     }""")
     robot.page.wait_for_selector("#figures[open]", timeout=5000)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_coder_says_which_code_is_the_principal_one(browser: Any, desk: Desk, url: str, width: int) -> None:
+    robot = Robot(browser, url, desk.people.add("ana"), width)
+    page, shown = robot.page, robot.look()
+    first, second, third = (one["label"] for one in shown["codes"][:3])
+    before = page.evaluate(CARDS)
+    robot.press("a", "a", "p")
+    assert page.inner_text("#said") == f"Accept {third} first: only accepted codes have an order."
+    robot.press("k", "p")
+    states = page.locator("#codes .state")
+    assert [", principal" in states.nth(0).inner_text(), ", principal" in states.nth(1).inner_text()] == [False, True]
+    assert ", no. 2" in states.nth(0).inner_text()
+    robot.press("o")
+    assert page.locator("#order-rows .code").all_inner_texts() == [second, first]
+    page.get_by_role("button", name=f"{first} earlier").press("Enter")
+    assert page.locator("#order-rows .code").all_inner_texts() == [first, second]
+    robot.press("Escape")
+    assert page.evaluate(CARDS) == before
+    robot.rest()
+    page.reload()
+    page.wait_for_function("() => doc !== null")
+    assert ", principal" in states.nth(0).inner_text()
+    with desk.reads.begin() as connection:
+        assert list(orders_of(connection)[shown["id"]].values()) == [[first, second]]
+    robot.press("r")  # what is rejected has no rank
+    assert ", principal" in states.nth(1).inner_text()
+    robot.press("o")
+    page.get_by_role("button", name="No order").click()
+    robot.rest()
+    assert "principal" not in page.inner_text("#codes")
+    assert robot.errors == []
+
+
+def test_a_lead_settles_the_principal_code(browser: Any, desk: Desk, url: str) -> None:
+    ana, berta = coder(desk, "ana"), coder(desk, "berta")
+    [document] = desk.add_documents([("case 9", "sign3x and sign4x")], wanted=2)
+    for who, order in ((ana, ["L3", "L4"]), (berta, ["L4"])):
+        code(desk, who, document, Decision("L3", "add", []), Decision("L4", "add", []), order=order)
+    robot = Robot(browser, url, desk.people.add("lea", "lead"), 1280)
+    page = robot.page
+    assert robot.look()["id"] == document
+    assert page.locator("#remarks li").all_inner_texts() == [
+        "ana: principal code L3, then L4", "berta: principal code L4", "Split on the principal code.",
+    ]  # fmt: skip
+    robot.press("n")
+    assert "The principal code is not settled" in page.inner_text("#said")
+    robot.press(*["j"] * page.evaluate("codes.findIndex((one) => one.label === 'L4')"), "p", "n")
+    robot.rest()
+    found = {number: [(rank, one.label) for rank, one in labels] for number, _, labels in ranked(desk, Counter())}
+    assert found == {document: [(1, "L4"), (2, "L3")]}
+    robot.press("g")
+    page.wait_for_selector("#figures table")
+    assert "ana berta 1 0" in " ".join(page.inner_text("#figures").split())
+    assert robot.errors == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_coder_asks_why_a_code_was_not_suggested(browser: Any, desk: Desk, url: str, width: int) -> None:
+    robot = Robot(browser, url, desk.people.add("ana"), width)
+    page = robot.page
+    robot.look()
+
+    def told() -> str:
+        page.wait_for_function("() => at('why-told').querySelector('p') !== null")
+        return str(page.inner_text("#why-told"))
+
+    robot.press("w")
+    first = told()
+    assert "That is place 1 of the 12 codes that the model knows." in first
+    [word] = {
+        shown_word for shown_word in page.evaluate("codes[0].spans.map(([start, end]) => doc.text.slice(start, end))")
+    }
+    assert word in first
+    robot.press("Escape", "/")
+    page.keyboard.type("X99")
+    page.wait_for_selector("#found li")
+    page.get_by_role("button", name="Why was it not suggested?").press("Enter")
+    assert told().startswith("The model does not know this code")
+    robot.press("Escape")  # back to the search
+    page.wait_for_selector("#search[open]")
+    page.fill("#asked", "L11")
+    page.wait_for_selector("#found li:has-text('L11')")
+    page.get_by_role("button", name="Why was it not suggested?").press("Enter")
+    assert " of the 12 codes that the model knows." in told()
+    assert page.inner_text("#why-title").startswith("L11")
+    assert robot.errors == []

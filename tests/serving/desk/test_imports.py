@@ -13,7 +13,7 @@ from desk_coding import coder
 
 from plant_plugin.cli import plant
 from plant_plugin.serving.desk.imports import add_coded
-from plant_plugin.serving.desk.settled import UNKNOWN, settled
+from plant_plugin.serving.desk.outcome import UNKNOWN, settled
 from plant_plugin.serving.desk.store import Decision, Desk
 
 

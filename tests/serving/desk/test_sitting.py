@@ -71,6 +71,12 @@ def go_on(robot: Robot, shown: dict[str, Any]) -> None:
     robot.last = shown["id"]
 
 
+def principal(robot: Robot, label: str) -> None:
+    """Go to the code by keys, and say that it is the principal one."""
+    here, there = robot.page.evaluate("label => [current, codes.findIndex((one) => one.label === label)]", label)
+    robot.press(*("j" if there > here else "k") * abs(there - here), "p")
+
+
 def by_ana(robot: Robot) -> dict[str, Words]:
     """All that is suggested, with the model's words; a code more, comments and doubts now and then."""
     said: dict[str, Words] = {}
@@ -88,6 +94,8 @@ def by_ana(robot: Robot) -> dict[str, Words]:
             robot.page.wait_for_selector(f"#found li:has-text('{ADDED}')")
             robot.press("Enter")
             said[name][ADDED] = []
+        if number % 2 == 0:
+            principal(robot, labels[1])
         if number % 5 == 2:
             robot.press("c")
             robot.page.keyboard.type("¿Qué código es el principal?")
@@ -106,20 +114,25 @@ def by_berta(robot: Robot) -> dict[str, Words]:
         if int(name[-2:]) % 3 == 0:
             keys[0] = "r"
         robot.press(*keys)
+        if int(name[-2:]) % 2 == 0:  # every second time another one than ana's
+            principal(robot, labels[-1 if int(name[-2:]) % 4 else 1])
         said[name] = {label: [] for label, key in zip(labels, keys, strict=True) if key == "a"}
         go_on(robot, shown)
     return said
 
 
-def by_lea(robot: Robot, splits: dict[str, set[str]]) -> dict[str, dict[str, list[str] | None]]:
-    """Each split code: taken with the coders' words in even cases, rejected (None) in odd ones."""
+def by_lea(robot: Robot, splits: dict[str, set[str]], first: dict[str, str]) -> dict[str, dict[str, list[str] | None]]:
+    """Each split code: taken with the coders' words in even cases, rejected (None) in odd ones; then the principal."""
     said: dict[str, dict[str, list[str] | None]] = {}
     for _ in splits:
         name, text, shown = look(robot)
         labels = [one["label"] for one in shown["codes"] if one.get("split")]
-        assert set(labels) == splits[name]
+        assert set(labels) == splits[name], name
         yes = int(name[-2:]) % 2 == 0
         robot.press(*("e" if yes else "r") * len(labels))
+        if int(name[-2:]) % 4 == 2:
+            assert "Split on the principal code." in robot.page.inner_text("#remarks")
+            principal(robot, first[name])
         said[name] = {label: words_of(shown, label, text) if yes else None for label in labels}
         go_on(robot, shown)
     return said
@@ -146,9 +159,11 @@ def test_twenty_cases_two_coders_a_lead_and_the_exports(browser: Any, tmp_path: 
             )
         assert all(each.keys() == {f"HC-2026-{n:02}" for n in range(CASES)} for each in coders)
         both = {name: (coders[0][name], coders[1][name]) for name in coders[0]}
-        splits = {name: set(one) ^ set(other) for name, (one, other) in both.items() if set(one) ^ set(other)}
+        first = {name: [*one][1] for name, (one, _) in both.items() if int(name[-2:]) % 2 == 0}  # the principal codes
+        splits = {name: set(one) ^ set(other) for name, (one, other) in both.items()}
+        splits = {name: labels for name, labels in splits.items() if labels or int(name[-2:]) % 4 == 2}
         lead = Robot(browser, server.url, tokens["lea"], 1280)
-        settled = by_lea(lead, splits)
+        settled = by_lea(lead, splits, first)
         lead.rest()
         lead.press("d")
         lead.page.wait_for_selector("#documents-rows tr")
@@ -179,16 +194,22 @@ def test_twenty_cases_two_coders_a_lead_and_the_exports(browser: Any, tmp_path: 
         for label, words in said.items()
         if words is not None
     }
-    assert len(settled) == 11
+    assert len(settled) == 14
     assert {who for _, _, who in expected} == {"ana, berta", "lea"}
     read = {form: exported(path, tmp_path / form, form) for form in ("csv", "xlsx", "fhir")}
-    assert read == dict.fromkeys(read, expected)
+    codes = {form: {key: words for key, (_, words) in found.items()} for form, found in read.items()}
+    assert codes == dict.fromkeys(read, expected)
+    ranks = {form: {key: rank for key, (rank, _) in found.items() if rank} for form, found in read.items()}
+    assert ranks["csv"] == ranks["xlsx"] == ranks["fhir"]
+    assert {name: label for (name, label, _), rank in ranks["csv"].items() if rank == 1} == first
+    assert {name for name, _, _ in ranks["csv"]} == set(first)
+    assert set(ranks["csv"]) == {key for key in expected if key[0] in first}  # a document has an order of all its codes
     with sqlite3.connect(path) as plain:
-        assert plain.execute("SELECT count(*) FROM changes WHERE kind = 'done'").fetchone() == (2 * CASES + 11,)
+        assert plain.execute("SELECT count(*) FROM changes WHERE kind = 'done'").fetchone() == (2 * CASES + 14,)
 
 
-def exported(path: Path, out: Path, form: str) -> dict[tuple[str, str, str], list[str]]:
-    """Return what an export says: document, code and coders, with the words."""
+def exported(path: Path, out: Path, form: str) -> dict[tuple[str, str, str], tuple[int, list[str]]]:
+    """Return what an export says: document, code and coders, with rank (0: none) and words."""
     arguments = ["--system", "http://hl7.org/fhir/sid/icd-10-cm"] if form == "fhir" else []
     desk_command("export", path, "--out", out, "--form", form, *arguments)
     if form == "fhir":
@@ -202,22 +223,34 @@ def exported(path: Path, out: Path, form: str) -> dict[tuple[str, str, str], lis
     found = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
     assert {row["known"] for row in found} == {"yes"}
     return {
-        (row["document"], row["code"], row["coder"]): row["evidence"].split(" … ") if row["evidence"] else []
+        (row["document"], row["code"], row["coder"]): (
+            int(row["rank"] or 0),
+            row["evidence"].split(" … ") if row["evidence"] else [],
+        )
         for row in found
     }
 
 
-def conditions(path: Path) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
+def conditions(path: Path) -> Iterator[tuple[tuple[str, str, str], tuple[int, list[str]]]]:
     bundle_type = pytest.importorskip("fhir.resources.R4B.bundle", reason="needs fhir.resources").Bundle
     for line in path.read_text(encoding="utf-8").splitlines():
         bundle = json.loads(line)
         bundle_type.model_validate(bundle)
         name = bundle["identifier"]["value"]
         text = case(int(name[-2:]))
-        for entry in bundle["entry"]:
-            one = entry["resource"]
+        resources = {entry["fullUrl"]: entry["resource"] for entry in bundle["entry"]}
+        ranks: dict[str, int] = {}
+        for address in [address for address, one in resources.items() if one["resourceType"] == "Encounter"]:
+            ranks = {each["condition"]["reference"]: each["rank"] for each in resources.pop(address)["diagnosis"]}
+        for address, one in resources.items():
             assert one["verificationStatus"]["coding"][0]["code"] == "confirmed"
             [coding] = one["code"]["coding"]
             assert coding["system"] == "http://hl7.org/fhir/sid/icd-10-cm"
             places = [[part["valueInteger"] for part in each["extension"]] for each in one.get("extension", ())]
-            yield (name, coding["code"], one["recorder"]["display"]), [text[start:end] for start, end in places]
+            yield (
+                (name, coding["code"], one["recorder"]["display"]),
+                (
+                    ranks.get(address, 0),
+                    [text[start:end] for start, end in places],
+                ),
+            )

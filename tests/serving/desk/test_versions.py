@@ -22,6 +22,7 @@ def as_version_2(desk: Desk) -> None:
     desk.close()
     with closing(sqlite3.connect(desk.path)) as plain:
         plain.execute("DROP TABLE remarks")
+        plain.execute("DROP TABLE orders")
         plain.execute("PRAGMA user_version = 2")
 
 
@@ -40,8 +41,9 @@ def test_a_desk_of_the_version_before_is_brought_up_and_keeps_all(desk: Desk, tm
 
 
 def test_each_version_has_all_of_the_one_before() -> None:
-    assert set(TABLES[2]) < set(TABLES[NEWEST])
-    assert objects_of(2).items() <= objects_of(NEWEST).items()
+    for version in range(2, NEWEST):
+        assert set(TABLES[version]) < set(TABLES[version + 1])
+        assert objects_of(version).items() <= objects_of(version + 1).items()
 
 
 @pytest.mark.parametrize(
@@ -56,13 +58,15 @@ def test_a_file_that_is_not_what_its_version_says_is_refused(desk: Desk, stateme
         Desk(desk.path)
 
 
-@pytest.mark.parametrize("table", ["changes", "remarks"])
+@pytest.mark.parametrize("table", ["changes", "remarks", "orders"])
 def test_lines_are_kept_for_ever(desk: Desk, table: str) -> None:
     coded_desk(desk)
     desk.import_coded(desk.people.named("ana"), [], unknown=())
     with closing(sqlite3.connect(desk.path)) as plain:
         if table == "remarks":
             plain.execute("INSERT INTO remarks VALUES (1, 1, 1, 'key', 0.0, 'unknown', 'X1', NULL, NULL)")
+        if table == "orders":
+            plain.execute("INSERT INTO orders VALUES (1, 1, 1, 'key', 0.0, 'A B')")
         for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET at = 1.0"):
             with pytest.raises(sqlite3.IntegrityError, match="kept for ever"):
                 plain.execute(statement)

@@ -22,7 +22,7 @@ from fastapi.testclient import TestClient
 from plant_plugin.model.coding_rules import CodingRules
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.app import create_app
-from plant_plugin.serving.desk import hints as hints_module
+from plant_plugin.serving.desk import document_page as hints_module
 from plant_plugin.serving.desk import people, store, web
 from plant_plugin.serving.desk.accepted import as_bytes
 from plant_plugin.serving.desk.figures import figures
@@ -31,6 +31,7 @@ from plant_plugin.serving.desk.store import Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, LEAST, MOST, model_hash, suggest
 from plant_plugin.serving.desk.tries import MOST as MOST_TRIES
 from plant_plugin.serving.desk.web import router
+from plant_plugin.serving.desk.why import why_router
 from plant_plugin.serving.model_queue import ModelQueue
 
 HOST, SERVERS_TOKEN = "desk.example", "the-servers-own-made-up-token"
@@ -45,8 +46,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "/desk/take": {"key": "intruder-6", "document": 1},
     "/desk/comment": {"key": "intruder-7", "document": 1, "text": "a comment"},
     "/desk/unsure": {"key": "intruder-8", "document": 1, "label": "L3", "unsure": True},
+    "/desk/order": {"key": "intruder-9", "document": 1, "labels": ["L3"]},
 }
-READS = ("/desk/me", "/desk/codes?q=L3", "/desk/figures", "/desk/hints?document=1", "/desk/documents?name=case")
+READS = ("/desk/me", "/desk/codes?q=L3", "/desk/figures", "/desk/hints?document=1", "/desk/documents?name=case",
+         "/desk/why?document=1&label=L3")  # fmt: skip
 LEADS = ("/desk/figures", "/desk/documents?name=case", "/desk/give", "/desk/reopen", "/desk/take")  # only for leads
 
 
@@ -273,13 +276,10 @@ def test_hints_follow_what_is_decided(sitter: Sitter, monkeypatch: pytest.Monkey
     assert sitter.client.get("/desk/hints", params={"document": document + 1}).status_code == 409
 
 
-def every_route() -> set[str]:
-    return {route.path for route in (*router.routes, *lead_router.routes)}
-
-
 def test_every_route_is_attacked_below() -> None:
     public = {"/desk", "/desk/desk.js", "/desk/lead.js", "/desk/desk.css", "/desk/sign-in"}
-    assert every_route() == public | set(BODIES) | {path.partition("?")[0] for path in READS}
+    every = {route.path for route in (*router.routes, *lead_router.routes, *why_router.routes)}
+    assert every == public | set(BODIES) | {path.partition("?")[0] for path in READS}
 
 
 def refuses_all(client: TestClient, desk: Desk, headers: dict[str, str], statuses: set[int]) -> None:
@@ -328,7 +328,7 @@ def test_another_coder_reads_and_changes_nothing_of_ones_document(sitter: Sitter
     sitter.decide(shown["id"], "L3")
     other = Sitter(app, desk.people.add("berta"))
     before = content(desk)
-    for path in ("/desk/decide", "/desk/finish", "/desk/undo", "/desk/comment", "/desk/unsure"):
+    for path in ("/desk/decide", "/desk/finish", "/desk/undo", "/desk/comment", "/desk/unsure", "/desk/order"):
         answer = other.client.post(path, json={**BODIES[path], "document": shown["id"]}, headers={"x-csrf": other.csrf})
         assert answer.status_code == 409
         assert shown["text"] not in answer.text

@@ -7,16 +7,17 @@ have finished the document gave it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from plant_plugin.data.text import Spans
+from plant_plugin.serving.desk.people import LEAD, Coder
 from plant_plugin.serving.desk.remarks import unknown
 from plant_plugin.serving.desk.store import Decision, Desk, gives
-from plant_plugin.serving.desk.voices import heard
 
 SPLIT = "codes_left_out_because_coders_are_split"
 UNKNOWN = "codes_that_the_desk_does_not_know"
+Voice = tuple[str, Decision] | None  # who says it, and what; None: does not decide
 
 
 @dataclass(frozen=True)
@@ -47,3 +48,15 @@ def settled(desk: Desk, counts: Counter[str]) -> Iterator[tuple[int, str, list[S
                 labels.append(Settled(label, yes, (number, label) not in none))
         counts.update([UNKNOWN] * sum(not one.known for one in labels))
         yield number, text, labels
+
+
+def heard(people: Mapping[int, Coder], by: Sequence[tuple[int, str, Mapping[str, Decision]]]) -> dict[str, list[Voice]]:
+    """Return what counts on each label on which anybody decided; ``by`` as of :meth:`.store.Desk.finished`."""
+    said = [(people[who], decisions) for who, _, decisions in by]
+    voices = dict[str, list[Voice]]()
+    for label in dict.fromkeys(label for _, decisions in said for label in decisions):
+        deciding = [(who, decisions[label]) for who, decisions in said if label in decisions]
+        of_leads: list[Voice] = [(who.name, one) for who, one in deciding if who.role == LEAD]
+        silent: list[Voice] = [None for who, decisions in said if label not in decisions and who.role != LEAD]
+        voices[label] = of_leads or [*((who.name, one) for who, one in deciding), *silent]
+    return voices

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
 from sqlalchemy import select
 
-from plant_plugin.serving.desk.readers import READERS, SPLIT, ask_further
+from plant_plugin.serving.desk.splits import READERS, SPLIT, ask_further, margins
 from plant_plugin.serving.desk.store import Desk
 from plant_plugin.serving.desk.tables import documents
 
@@ -19,3 +19,9 @@ def test_so_many_more_as_are_needed_and_never_fewer_than_wanted_first(desk: Desk
             ask_further(connection, document, readers)
             row = connection.execute(select(READERS, SPLIT).where(documents.c.id == document)).one()
         assert tuple(row) == (wanted, wanted > 2)
+
+
+def test_more_than_half_give_a_label_and_half_are_split() -> None:
+    assert margins([["a", "b"], ["a"], ["a", "c"]]) == {"a": 3, "b": -1, "c": -1}
+    assert margins([["a", "b"], ["a"]]) == {"a": 2, "b": 0}
+    assert margins([[], []]) == {}
