@@ -10,6 +10,7 @@ from pathlib import Path
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.known_rows import FORMAT, known_rows
 from plant_plugin.data.listed_names import ListedNames
+from plant_plugin.data.several import several
 from plant_plugin.data.skos import FORMATS, skos_rows
 from plant_plugin.data.text import one_label, plain_name
 from plant_plugin.data.vocabularies import VOCABULARIES, Names
@@ -46,9 +47,10 @@ def label_names(
         labels: As of :func:`label_name_rows`, and ``say``.
         say: As there.
     """
-    files = [] if folder is None else [str(path) for path in [folder / LABEL_NAMES] if path.is_file()]
-    known = [_first(source, labels, say) for source in (*sources, *files)]
-    return ListedNames(known, partial(label_name_rows, [*sources, *files], labels))
+    asked = [*several(sources, "sources")]
+    if folder and (folder / LABEL_NAMES).is_file():
+        asked.append(str(folder / LABEL_NAMES))
+    return ListedNames([_first(source, labels, say) for source in asked], partial(label_name_rows, asked, labels))
 
 
 def _rows(source: str, labels: Collection[str], say: Say | None) -> Iterable[LabelName]:
@@ -67,7 +69,5 @@ def _first(source: str, labels: Collection[str], say: Say | None) -> Names:
     """Return the function from a label to the first of its names in a source."""
     if source in VOCABULARIES:
         return VOCABULARIES[source]().first
-    first: dict[str, str] = {}
-    for label, name, _ in _rows(source, labels, say):
-        first.setdefault(label, name)
+    first = {label: name for label, name, _ in reversed([*_rows(source, labels, say)])}  # the last to be set
     return first.get

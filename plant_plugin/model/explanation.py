@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from plant_plugin.data.several import several
 from plant_plugin.errors import ConfigError, suggestion
 from plant_plugin.model.accepted_share import accepted_share
 from plant_plugin.model.known_words import tokens_read
@@ -128,7 +129,7 @@ def explain(
 ) -> Explanation:
     """Explain labels of a text, as :meth:`plant_plugin.model.predictor.Predictor.explain` does."""
     logits = predictor.logits([text])[0]
-    limit = predictor.limit(threshold)
+    limit = predictor.limit(threshold, top)
     columns = _columns(predictor, logits, labels, limit, top)
     encoded, silent = EncodedDocument(predictor, text), without_network(predictor, text, columns)
     # planted scores read more than the words of a network
@@ -158,7 +159,7 @@ def _columns(
     """Return the labels to explain, the highest logit first."""
     order: list[int] = np.argsort(-logits, kind="stable").tolist()
     if labels is not None:
-        columns = {column_of(predictor, label) for label in labels}
+        columns = {column_of(predictor, label) for label in several(labels, "labels")}
         return [column for column in order if column in columns]
     if top is not None:
         return order[:top]

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plant_plugin.data.unicode_forms import composed
-from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
 from plant_plugin.model.explanation import Explanation, explain
 from plant_plugin.model.hints import with_hints
 from plant_plugin.model.known_words import tokens_read
-from plant_plugin.model.trained import Floats, ReadyModel, ScoredLabel, Small
+from plant_plugin.model.trained import Floats, ReadyModel, ScoredLabel, Small, one_text
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,6 @@ class Predictor(ReadyModel):
         self, texts: Iterable[str], *, threshold: float | str | None = None, top: int | None = None
     ) -> Iterator[Prediction]:
         """Predict any number of texts in bounded memory, as :meth:`predict`: reads ahead 16 batches, no more."""
-        if top is not None and top < 1:
-            raise ConfigError(f"{top} is below 1", where="top", fix="give the number of labels wanted")
         return self._predictions(texts, self.limit(threshold, top), min(top or len(self.labels), len(self.labels)))
 
     def explain(
@@ -98,10 +94,10 @@ class Predictor(ReadyModel):
             top: Explain the best so many instead.
 
         Raises:
-            ConfigError: A label or threshold that the model does not have, a network that does not show its attention,
-                or a tokenizer that does not know places.
+            ConfigError: Something else than a text, a label or threshold that the model does not have, a network that
+                does not show its attention, or a tokenizer that does not know places.
         """
-        return with_hints(self, explain(self, composed(text), labels, threshold=threshold, top=top))
+        return with_hints(self, explain(self, one_text(text), labels, threshold=threshold, top=top))
 
     def _predictions(self, texts: Iterable[str], limit: float, most: int) -> Iterator[Prediction]:
         size, planted = None if self.open_labels else self.content["shortlist"], self.planted_scores

@@ -22,6 +22,7 @@ from typing_extensions import Self
 
 from plant_plugin.data.batches import Batches, Places, TokenMarks, move
 from plant_plugin.data.documents import label_hash
+from plant_plugin.data.several import several
 from plant_plugin.data.token_arrays import WHOLE_DOCUMENT, TokenArrays
 from plant_plugin.data.tokens import Tokens, load_tokens
 from plant_plugin.data.unicode_forms import composed
@@ -165,6 +166,14 @@ def load_model(
     return TrainedModel(network, tokens, labels, thresholds, content, planted, read_open(folder, labels, planted))
 
 
+def one_text(text: object) -> str:
+    """Return a text in composed form (NFC); a ConfigError where it is something else."""
+    if not isinstance(text, str):
+        fix = "give each document as a string, an empty one where it has no text"
+        raise ConfigError(f"{type(text).__name__}, where a text is expected", where="texts", fix=fix)
+    return composed(text)
+
+
 def _relevance(folder: Path, content: Content, tokens: Tokens, num_labels: int) -> sparse.csr_array:
     hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
     return Relevance.load(folder / RELEVANCE, hashes, (num_labels, tokens.size)).matrix
@@ -277,8 +286,10 @@ class ReadyModel(ReadsNames, TrainedModel):
         """Return the threshold, in logits, above which labels are chosen.
 
         Raises:
-            ConfigError: A threshold that the model does not have, or that is no probability.
+            ConfigError: A threshold that the model does not have, or that is no probability; or ``top`` is below 1.
         """
+        if top is not None and (top < 1 or top % 1):
+            raise ConfigError(f"{top} is no number of labels", where="top", fix="give a whole number from 1 on")
         if threshold is None:
             return -math.inf if top is not None else self.thresholds.get(TUNED, self.thresholds[HALF])
         if isinstance(threshold, str):
@@ -293,9 +304,7 @@ class ReadyModel(ReadsNames, TrainedModel):
 
     def chunks(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield as many texts at a time as are read ahead."""
-        if isinstance(texts, str):  # whose characters would be the documents
-            raise ConfigError("one text, where any number is expected", where="texts", fix="give a list of it")
-        return in_chunks(map(composed, texts), self.batch_size)
+        return in_chunks(map(one_text, several(texts, "texts")), self.batch_size)
 
     def scored(self, texts: Sequence[str]) -> ScoredBatches:
         """Yield scores of all labels of each text, the longest first."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from plant_plugin.report.compare import Table
-from plant_plugin.report.compare import compare as compare_systems
+from plant_plugin.data.several import several
+from plant_plugin.report import compare as of_systems
 from plant_plugin.report.published import Published
 from plant_plugin.report.read_systems import left_out, load_systems
-
-logger = logging.getLogger(__name__)
 
 
 def compare(
@@ -23,8 +21,8 @@ def compare(
     published: Published | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     resamples: int = 1000,
-    say: Callable[[str], None] = logger.warning,
-) -> Table:
+    say: Callable[[str], None] = warnings.warn,
+) -> of_systems.Table:
     """Compare results with a baseline, as ``plant compare`` does.
 
     Args:
@@ -41,13 +39,12 @@ def compare(
         ConfigError: No result is called like the baseline.
         DataError: No run has ended, or they were tested on different documents.
     """
-    paths = [str(result) for result in results]
+    paths = [*map(str, several(results, "results"))]
     reasons = left_out(paths, baseline)
     for left, reason in reasons.items():
         say(f"Note: {left} is left out: {reason}.")
-    systems = load_systems([path for path in paths if path not in reasons])
-    return compare_systems(
-        systems,
+    return of_systems.compare(
+        load_systems([path for path in paths if path not in reasons]),
         baseline,
         metrics=metrics,
         columns=columns,

@@ -116,18 +116,33 @@ def test_top_and_threshold_together(predictor: Predictor) -> None:
         ({"threshold": "best"}, "no threshold 'best'"),
         ({"threshold": 0.0}, "between 0 and 1"),
         ({"threshold": 1.5}, "between 0 and 1"),
-        ({"top": 0}, "below 1"),
+        ({"top": 0}, "0 is no number of labels"),
+        ({"top": 1.5}, "1.5 is no number of labels"),
     ],
 )
 def test_what_cannot_be_asked(predictor: Predictor, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         predictor.stream(["a"], **asked)
+    with pytest.raises(ConfigError, match=message):
+        predictor.explain("a", **asked)
 
 
 def test_one_text_is_not_taken_for_its_characters(predictor: Predictor) -> None:
     for read in (predictor.predict, predictor.logits):
-        with pytest.raises(ConfigError, match="one text"):
+        with pytest.raises(ConfigError, match="one string"):
             read("sign3x")
+    with pytest.raises(ConfigError, match="labels: one string"):
+        predictor.explain("sign3x", "L3")
+
+
+@pytest.mark.parametrize("no_text", [None, 3, b"sign3x", float("nan")])
+def test_what_is_no_text_is_refused(predictor: Predictor, no_text: Any) -> None:
+    """As a cell of a table without a text is: it would end in the middle of some other module."""
+    for read in (predictor.predict, predictor.logits):
+        with pytest.raises(ConfigError, match=f"texts: {type(no_text).__name__}, where a text is expected"):
+            read(["sign3x", no_text])
+    with pytest.raises(ConfigError, match="where a text is expected"):
+        predictor.explain(no_text)
 
 
 def test_a_model_without_tuned_thresholds(untrained: Callable[..., Path]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from pathlib import Path
 
@@ -21,13 +20,12 @@ def run(folder: Path, model: str, value: float, age: int) -> Path:
     return folder
 
 
-def test_runs_become_a_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_runs_become_a_table(tmp_path: Path) -> None:
     runs = [run(tmp_path / "old", "A", 0.1, 9), run(tmp_path / "new", "A", 0.5, 1), run(tmp_path / "b", "B", 0.75, 1)]
-    with caplog.at_level(logging.WARNING):
+    with pytest.warns(UserWarning, match="old is left out: it is older than"):
         table = compare(runs, "A")
     assert table.systems == ["A", "B"]
     assert [table.cells[name, "P@1"].mean for name in table.systems] == [0.5, 0.75]
-    assert "old is left out: it is older than" in caplog.text
     said: list[str] = []
     assert (
         compare([f"mine={runs[0]}", runs[2]], "mine", metrics=["P@1"], say=said.append).cells["mine", "P@1"].mean == 0.1
@@ -35,3 +33,5 @@ def test_runs_become_a_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     assert said == []
     with pytest.raises(ConfigError, match="no result is called 'C'"):
         compare(runs[1:], "C")
+    with pytest.raises(ConfigError, match="results: one string, where any number is expected"):
+        compare(str(runs[0]), "A")
