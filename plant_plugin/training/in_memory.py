@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 from plant_plugin.config import load_config
 from plant_plugin.data.documents import FILES
+from plant_plugin.data.given_table import Table, file_of
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.report.result import Result
 from plant_plugin.training.run import train_in_folder
-
-
-class Table(Protocol):
-    """A table in memory by its columns: a ``pandas.DataFrame``, a ``datasets.Dataset``, a dictionary of lists."""
-
-    def __getitem__(self, column: str, /) -> Iterable[object]:
-        """Return a column."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +65,9 @@ def train(
     """
     with tempfile.TemporaryDirectory() as folder:
         given = {"train": documents, "test": test}
-        files = {FILES[name]: _file(each, Path(folder, name)) for name, each in given.items() if each is not None}
+        files = {FILES[name]: file_of(each, Path(folder, name)) for name, each in given.items() if each is not None}
         none: dict[str, object] = dict.fromkeys(FILES.values())  # those of a packaged configuration
         trained, result = train_in_folder(
             load_config(config, {**none, "data_name": "given", **(options or {}), **files})
         )
     return Trained(trained, result, device)
-
-
-def _file(documents: str | Path | Table, path: Path) -> str:
-    if isinstance(documents, str | Path):
-        return str(documents)
-    import pandas as pd
-
-    table = pd.DataFrame({column: pd.Series(list(documents[column]), dtype=object) for column in ("text", "labels")})
-    table.to_json(path.with_suffix(".jsonl"), orient="records", lines=True, force_ascii=False)
-    return str(path.with_suffix(".jsonl"))

@@ -58,7 +58,7 @@ def test_a_packaged_configuration_brings_no_documents_of_its_own(splits: Any, tm
 
 
 def test_what_is_wrong_with_a_table_is_said(tmp_path: Path) -> None:
-    with pytest.raises(KeyError, match="labels"):
+    with pytest.raises(DataError, match="train: the table has no column labels"):
         train({"text": ["a"]}, options=OPTIONS)
     with pytest.raises(DataError, match="no training document has a label"):
         train({"text": ["a b", "c d", "e f"], "labels": [[], [], []]}, options=OPTIONS)
