@@ -73,3 +73,41 @@ at("documents-state").addEventListener("change", () => listDocuments());
 at("documents-name").addEventListener("input", () => listDocuments());
 at("documents-more").addEventListener("click", () => listDocuments(true));
 at("documents-button").addEventListener("click", openDocuments);
+
+// Documents and accounts, with the checks of the commands: what they refuse is said with where it is and how to mend it.
+async function asLead(path, headers, body) {
+  const answer = await fetch(`/desk/${path}`, { method: "POST", headers: { "x-csrf": me.csrf, ...headers }, body, cache: "no-store", redirect: "error" }).catch(() => null);
+  if (answer && answer.ok) return answer.json();
+  if (answer && answer.status === 413) throw new Error("It is larger than this server takes: plant serve --max-bytes. Or use plant desk add-documents.");
+  const refusal = answer ? await answer.json().catch(() => ({})) : {};
+  throw new Error(refusal.detail || "This cannot be done now. Try it again.");
+}
+async function tell(does) {
+  at("team-told").textContent = "Working …";
+  try { at("team-told").textContent = await does(); } catch (error) { at("team-told").textContent = error.message; }
+}
+at("upload").addEventListener("submit", (event) => {
+  event.preventDefault();
+  tell(async () => {
+    let added = 0, there = 0;
+    const notes = [];
+    for (const file of at("upload-files").files) {
+      const asked = new URLSearchParams({ name: file.name, coders: at("upload-coders").value });
+      const found = await asLead(`upload?${asked}`, { "content-type": "application/octet-stream" }, file);
+      added += found.added;
+      there += found.there;
+      if (found.note) notes.push(found.note);
+    }
+    await listDocuments();
+    return [`${counted(added, "document")} added, ${number(there)} there before.`, ...notes].join("\n");
+  });
+});
+at("account").addEventListener("submit", (event) => {
+  event.preventDefault();
+  tell(async () => {
+    const name = at("account-name").value.trim();
+    const found = await asLead("accounts", { "content-type": "application/json" }, JSON.stringify({ name, role: at("account-role").value }));
+    await listDocuments();
+    return `Token of ${name}, shown only this once: ${found.token}`;
+  });
+});

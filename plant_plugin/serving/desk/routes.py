@@ -4,17 +4,16 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from plant_plugin.model.predictor import Predictor
-from plant_plugin.serving.desk.lead_web import lead_router
 from plant_plugin.serving.desk.store import Desk
+from plant_plugin.serving.desk.team_web import ROUTERS
 from plant_plugin.serving.desk.turns import Refused
 from plant_plugin.serving.desk.web import Sitting, router
-from plant_plugin.serving.desk.why import why_router
 
 
 def add_desk(app: FastAPI, desk: Desk, predictor: Predictor) -> Sitting:
     """Add the desk's page and questions to an application, which has to run :meth:`Sitting.ahead` of the answer."""
     app.state.sitting = sitting = Sitting(desk, predictor, app.state.queue)
-    for each in (router, lead_router, why_router):
+    for each in (router, *ROUTERS):
         app.include_router(each)
     app.add_exception_handler(Refused, lambda request, error: JSONResponse({"detail": str(error)}, 409))
     return sitting

@@ -178,6 +178,7 @@ def test_accessible_in_every_state(browser: Any, desk: Desk, url: str, width: in
     page.keyboard.press("Escape")
     page.keyboard.press("d")
     page.wait_for_selector("#documents-rows tr")
+    page.locator("#documents summary").click()
     check("documents")
     page.keyboard.press("Escape")
     check("a document in the dark")
@@ -472,4 +473,24 @@ def test_a_coder_asks_why_a_code_was_not_suggested(browser: Any, desk: Desk, url
     page.get_by_role("button", name="Why was it not suggested?").press("Enter")
     assert " of the 12 codes that the model knows." in told()
     assert page.inner_text("#why-title").startswith("L11")
+    assert robot.errors == []
+
+
+def test_a_lead_adds_documents_and_makes_an_account(browser: Any, desk: Desk, url: str) -> None:
+    robot = Robot(browser, url, desk.people.add("lea", "lead"), 390)
+    page = robot.page
+    robot.look()
+    robot.press("d")
+    page.locator("#documents summary").click()
+    for content, told in (
+        (b"id,note\n", "cases.csv"),
+        (b"id,text\nHC-9,sign3x\n", "1 document added, 0 there before."),
+    ):
+        page.set_input_files("#upload-files", {"name": "cases.csv", "mimeType": "text/csv", "buffer": content})
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.wait_for_function("told => at('team-told').textContent.startsWith(told)", arg=told)
+    page.fill("#account-name", "ana")
+    page.get_by_role("button", name="Make the account").click()
+    page.wait_for_function("() => at('team-told').textContent.startsWith('Token of ana')")
+    assert desk.people.sign_in(page.inner_text("#team-told").rpartition(" ")[2]) is not None
     assert robot.errors == []

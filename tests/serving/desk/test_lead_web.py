@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra: pip install 'plant-plugin[serve]'")
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
 from desk_coding import code, coder
+from desk_lead import Lead
 from fastapi.testclient import TestClient
 
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.app import create_app
 from plant_plugin.serving.desk.store import Decision, Desk
-
-
-class Lead:
-    """A lead with a browser."""
-
-    def __init__(self, client: TestClient, token: str) -> None:
-        self.client, self.keys = client, iter(range(10**6))
-        self.csrf = client.post("/desk/sign-in", json={"token": token}).json()["csrf"]
-
-    def post(self, path: str, expected: int = 200, **body: Any) -> Any:
-        body = {"key": f"key-{next(self.keys):06}", **body}
-        found = self.client.post(f"/desk/{path}", json=body, headers={"x-csrf": self.csrf})
-        assert found.status_code == expected, found.text
-        return found.json()
-
-    def documents(self, **asked: Any) -> Any:
-        found = self.client.get("/desk/documents", params=asked)
-        assert found.status_code == 200, found.text
-        return found.json()
 
 
 @pytest.fixture

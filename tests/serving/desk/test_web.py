@@ -26,12 +26,11 @@ from plant_plugin.serving.desk import document_page as hints_module
 from plant_plugin.serving.desk import people, store, web
 from plant_plugin.serving.desk.accepted import as_bytes
 from plant_plugin.serving.desk.figures import figures
-from plant_plugin.serving.desk.lead_web import lead_router
 from plant_plugin.serving.desk.store import Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, LEAST, MOST, model_hash, suggest
+from plant_plugin.serving.desk.team_web import ROUTERS
 from plant_plugin.serving.desk.tries import MOST as MOST_TRIES
 from plant_plugin.serving.desk.web import router
-from plant_plugin.serving.desk.why import why_router
 from plant_plugin.serving.model_queue import ModelQueue
 
 HOST, SERVERS_TOKEN = "desk.example", "the-servers-own-made-up-token"
@@ -46,11 +45,21 @@ BODIES: dict[str, dict[str, Any]] = {
     "/desk/take": {"key": "intruder-6", "document": 1},
     "/desk/comment": {"key": "intruder-7", "document": 1, "text": "a comment"},
     "/desk/unsure": {"key": "intruder-8", "document": 1, "label": "L3", "unsure": True},
+    "/desk/accounts": {"name": "berta", "role": "lead"},
+    "/desk/upload?name=cases.txt": {"a": "document"},
     "/desk/order": {"key": "intruder-9", "document": 1, "labels": ["L3"]},
 }
 READS = ("/desk/me", "/desk/codes?q=L3", "/desk/figures", "/desk/hints?document=1", "/desk/documents?name=case",
          "/desk/why?document=1&label=L3")  # fmt: skip
-LEADS = ("/desk/figures", "/desk/documents?name=case", "/desk/give", "/desk/reopen", "/desk/take")  # only for leads
+LEADS = (
+    "/desk/figures",
+    "/desk/documents?name=case",
+    "/desk/give",
+    "/desk/reopen",
+    "/desk/take",
+    "/desk/accounts",
+    "/desk/upload?name=cases.txt",
+)  # only for leads; fmt: skip
 
 
 def browser(app: Any, **options: Any) -> TestClient:
@@ -278,8 +287,8 @@ def test_hints_follow_what_is_decided(sitter: Sitter, monkeypatch: pytest.Monkey
 
 def test_every_route_is_attacked_below() -> None:
     public = {"/desk", "/desk/desk.js", "/desk/lead.js", "/desk/desk.css", "/desk/sign-in"}
-    every = {route.path for route in (*router.routes, *lead_router.routes, *why_router.routes)}
-    assert every == public | set(BODIES) | {path.partition("?")[0] for path in READS}
+    every = {route.path for each in (router, *ROUTERS) for route in each.routes}
+    assert every == public | {path.partition("?")[0] for path in (*BODIES, *READS)}
 
 
 def refuses_all(client: TestClient, desk: Desk, headers: dict[str, str], statuses: set[int]) -> None:
