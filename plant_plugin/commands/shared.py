@@ -92,13 +92,14 @@ threshold_option = functools.partial(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def _in_its_folder(context: click.Context, parameter: click.Parameter, model: Path) -> Path:
+def in_its_folder(context: click.Context, parameter: click.Parameter, model: Path | None) -> Path | None:
+    """Return the folder of a model that is given by its name or file."""
     from plant_plugin.model.places import model_folder
 
-    return model_folder(model)
+    return model and model_folder(model)
 
 
-model_argument = click.argument("run_folder", metavar="MODEL", type=MODEL, callback=_in_its_folder)
+model_argument = click.argument("run_folder", metavar="MODEL", type=MODEL, callback=in_its_folder)
 registry_option = click.option(
     "--registry", type=FILE, expose_value=False, callback=lambda context, parameter, file: registry.use(file),
     help="A file of your own with entries that MODEL or the command needs (docs/your_network.md).",

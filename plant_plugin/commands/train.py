@@ -16,7 +16,7 @@ from plant_plugin.commands.desk import is_desk
 from plant_plugin.commands.desk_export import open_desk
 from plant_plugin.commands.flags import ConfigCommand, SearchCommand, overrides_from
 from plant_plugin.commands.printing import raw_csv_option
-from plant_plugin.commands.shared import FILE, FOLDER, count_line
+from plant_plugin.commands.shared import FILE, FOLDER, count_line, in_its_folder
 from plant_plugin.commands.silent import teller
 from plant_plugin.errors import ConfigError, DataError, needs_extra
 
@@ -53,7 +53,7 @@ def libmultilabel(config: str | None, trust_code: bool, every: bool, **flags: ob
 @click.command(cls=ConfigCommand)
 @click.argument("file")
 @click.option("-c", "--config", default="plant.yml", metavar="FILE", help="Another configuration than plant.yml.")
-@click.option("--from", "folder", metavar="RUN_FOLDER", type=FOLDER,
+@click.option("--from", "folder", metavar="RUN_FOLDER", type=FOLDER, callback=in_its_folder,
               help="Continue this run with FILE's documents or what coders finished at a desk.")  # fmt: skip
 @click.option("--trust-code", is_flag=True, help="Run code that RUN_FOLDER names: a registry or network of its own.")
 @every_option

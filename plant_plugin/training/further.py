@@ -153,7 +153,8 @@ def _keys_of(folder: Path, trust_code: bool, say: Say) -> Keys:
     """
     logged = logged_config(folder)
     if "strategy" not in logged:
-        raise CheckpointError("the log of the run does not hold its configuration", where=str(folder), fix=COMPLETE)
+        fix = "take the folder that training wrote: exported, stripped and ready models have no documents to go on from"
+        raise CheckpointError("the log of the run does not hold its configuration", where=str(folder), fix=fix)
     keys, amiss = taken_over(logged, str(folder), trust_code=trust_code)
     if amiss:
         say(f"not taken over from {folder}: {', '.join(amiss)}; {YOURS}")

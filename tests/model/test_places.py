@@ -45,6 +45,15 @@ def test_a_name_is_a_model_like_its_folder(installed: Path) -> None:
         assert exported.exit_code == 0, exported.output
 
 
+def test_a_model_by_name_has_no_documents_to_go_on_from(installed: Path, tmp_path: Path) -> None:
+    (installed / "made-up" / "logs.json").unlink()  # as `plant export` leaves it
+    (tmp_path / "new.txt").write_text("L1\tfiller1\n")
+    refused = CliRunner().invoke(plant, ["train", "--from", "made-up", "new.txt"])
+    assert refused.exit_code == 2
+    assert "the log of the run does not hold its configuration" in refused.output
+    assert "take the folder that training wrote" in refused.output
+
+
 def test_what_is_there_goes_before_a_name(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "made-up").mkdir()
     assert model_folder(Path("made-up")) == Path("made-up")
