@@ -15,7 +15,6 @@ from plant_plugin.commands.shared import FILE, Load
 from plant_plugin.data.several_files import Files
 from plant_plugin.data.tables import STDIN, TABLES, Document, Table, form_of, read_columns
 from plant_plugin.errors import ConfigError, DataError
-from plant_plugin.evaluation.promises import ACCEPT, is_promise
 from plant_plugin.evaluation.said import counted
 
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ def promises_by_group(command: Callable[..., None]) -> Callable[..., None]:
         if promise_by is not None or held_out is not None:
             if promise_by is None or held_out is None:
                 raise ConfigError("one says little without the other", where=f"{BY} and {HELD_OUT}", fix="give both")
+            from plant_plugin.evaluation.promises import is_promise  # it imports numpy
+
             if not is_promise(str(threshold)):
                 raise ConfigError("nothing is promised", where=BY, fix="give --promise or --accept too")
             if address is not None:
@@ -87,7 +88,7 @@ def _chosen(
     groups = None if column is None else documents.ids
     thresholds, outcomes = chosen(predictor, documents.texts, documents.labels, groups, kind, float(share))
     for group, outcome in outcomes.items():
-        reached = outcome.get("true") if kind == ACCEPT else outcome["listed"]
+        reached = outcome["listed"] if kind == "promise" else outcome.get("true")
         said = "none is listed" if reached is None else f"{reached:.1%}, {outcome['labels']:.1f} labels a document"
         click.echo(f"  {group}: {counted(outcome['documents'], 'held-out document')}, {said}", err=True)
     return thresholds
