@@ -169,12 +169,18 @@ function row(code, place) {
   };
   const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || (code.known === false ? "a code that this desk does not know" : ""));
   head.addEventListener("click", () => { current = place; draw(); });
-  const told = element("p", { class: "state" }, `${isUnsure(code) ? "unsure, " : ""}${state}${rank ? `, ${rank === 1 ? "principal" : `no. ${rank}`}` : ""}${odds}${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${counted(hints.length, "hint")}` : ""}`);
+  const told = element("p", { class: "state" }, `${isUnsure(code) ? "unsure, " : ""}${state}${rank ? `, ${rank === 1 ? "principal" : `no. ${rank}`}` : ""}${odds}`, ...promiseOf(code), `${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${counted(hints.length, "hint")}` : ""}`);
   const tools = element("div", { class: "bar" },
     button("Accept", "Accept", accept, String(kind === "accept" || kind === "add")),
     button("Reject", "Reject", reject, String(kind === "reject")), button("Mark words for", "Mark", startMarking, null), button("Unsure of", "Unsure", doubt, String(isUnsure(code))));
   const side = kind === "reject" ? "no" : kind ? "yes" : "";
   return element("li", { class: side, "aria-current": String(place === current) }, head, ...readingsOf(code), told, tools);
+}
+function promiseOf(code) {
+  if (!code.accepted) return [];
+  const share = `${(100 * code.accepted).toLocaleString("en")} %`;
+  const meaning = `One of the likely codes of which ${share} are true, on documents like those that the model was validated on.`;
+  return [element("span", { class: "promise", title: meaning }, `, promised ${share}`)];
 }
 // What is said beside decisions.
 const mine = () => doc.remarks.find((one) => one.coder === me.coder) || { comment: "", unsure: [] };

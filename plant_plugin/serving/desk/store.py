@@ -19,7 +19,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, Row, Select, func, insert, select, text, update
 from sqlalchemy.dialects.sqlite import insert as insert_or_ignore
-from typing_extensions import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 from plant_plugin.data.text import Spans
 from plant_plugin.errors import DataError
@@ -57,6 +57,7 @@ class Suggested(TypedDict):
     probability: float
     predicted: bool  # above the model's threshold; else among the best
     spans: Spans  # words that speak for it, in characters
+    accepted: NotRequired[float | None]  # the largest share of ``--accept`` that lists it; older files have none
 
 
 PLACES, SUGGESTED = TypeAdapter(Spans), TypeAdapter(list[Suggested])  # of columns of JSON
@@ -190,7 +191,9 @@ class Desk:
             rows = connection.execute(standing(coder.id, document))
             decisions = {row.label: _decision(row) for row in rows}  # the last one on each label
             last = connection.execute(standing(coder.id, document, kinds=ENDING, newest=True)).first()
-        return Opened(row.id, row.name, row.text, labels and _suggested(labels), decisions, last.key if last else "")
+        return Opened(
+            row.id, row.name, row.text, labels and _parsed(SUGGESTED, labels), decisions, last.key if last else ""
+        )
 
     def decide(self, coder: Coder, key: str, document: int, decision: Decision, *, known: bool = True) -> None:
         """Write down what a coder says of a label; ``known``: it is a code that the desk knows.
@@ -327,7 +330,8 @@ class Desk:
         """Return document and model → what it suggested."""
         with self.reads.begin() as connection:
             return {
-                (row.document, row.model): _suggested(row.labels) for row in connection.execute(select(suggestions))
+                (row.document, row.model): _parsed(SUGGESTED, row.labels)
+                for row in connection.execute(select(suggestions))
             }
 
     def size(self) -> int:
@@ -371,10 +375,6 @@ def standing(
 
 def _decision(row: Row[tuple[object, ...]]) -> Decision:
     return Decision(row.label, row.kind, _parsed(PLACES, row.spans), row.at)
-
-
-def _suggested(content: str) -> list[Suggested]:
-    return _parsed(SUGGESTED, content)
 
 
 def _parsed(reader: TypeAdapter[Content], content: str) -> Content:

@@ -10,6 +10,7 @@ import numpy as np
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.ranking import top_labels
+from plant_plugin.model.accepted_share import accepted_share
 from plant_plugin.model.known_words import knows_a_word
 from plant_plugin.model.manifest import MANIFEST, MODEL
 from plant_plugin.model.predictor import Predictor
@@ -64,6 +65,7 @@ def _labels(predictor: Predictor, text: str, logits: Floats) -> list[Suggested]:
             "probability": round(each.probability, 4),
             "predicted": each.logit > limit,
             "spans": spans.get(each.label, []),
+            "accepted": accepted_share(predictor.thresholds, each.logit),
         }
         for each in best
     ]

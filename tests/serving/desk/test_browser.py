@@ -346,6 +346,28 @@ def test_cards_keep_their_places_and_words_are_whole(browser: Any, desk: Desk, u
     assert "Document" in page.evaluate(BROKEN)
 
 
+@pytest.fixture
+def promising(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(predictor.thresholds, "accept 0.9", predictor.limit())
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_cards_say_what_is_promised_of_their_codes(
+    browser: Any, desk: Desk, promising: None, url: str, width: int
+) -> None:
+    robot = Robot(browser, url, desk.people.add("ana"), width)
+    page, shown = robot.page, robot.look()
+    cards = dict(zip(page.evaluate("codes.map((one) => one.label)"), page.locator("#codes .state").all(), strict=True))
+    said = {label for label, card in cards.items() if "%, promised 90 %" in card.inner_text()}
+    assert said == {one["label"] for one in page.evaluate("doc.suggested") if one["predicted"]}
+    assert 0 < len(said) < len(shown["codes"])
+    title = page.locator("#codes .promise").first.get_attribute("title")
+    assert title is not None
+    assert "of which 90 % are true" in title
+    assert page.evaluate(BROKEN) == []
+    assert robot.errors == []
+
+
 def test_one_document_waits(browser: Any, desk: Desk, url: str) -> None:
     robot = Robot(browser, url, desk.people.add("ana"), 390)
     for turn in range(7):
