@@ -17,7 +17,6 @@ from mutated_runs import two_runs
 from mutations import VALUES, bytes_of, value_of
 
 HOST = "desk.example"
-TABLES = ("documents", "changes", "work", "coders", "suggestions", "remarks")
 PROGRAMS = (
     "CREATE VIEW notes AS SELECT text FROM documents", "CREATE TABLE more (x)", "DROP INDEX documents_by_date",
     "CREATE TRIGGER also AFTER INSERT ON work BEGIN UPDATE coders SET role = 'lead'; END",
@@ -32,21 +31,38 @@ REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def write_desk(folder: Path) -> None:
+    from sqlalchemy import insert
+
+    from plant_plugin.serving.desk.order import orders
     from plant_plugin.serving.desk.store import Decision, Desk, Suggestions
 
     with closing(Desk(folder / "desk.sqlite", make=True)) as desk:
         for name in ("ana", "berta"):
             desk.people.add(name)
+        unknown = ("X1", "X2")
         coded = [(uid, text, [Decision(code, "add", [(0, 6)]) for code in codes]) for uid, codes, text in rows(4)]
         desk.import_coded(desk.people.named("ana"), coded)
         desk.import_coded(desk.people.named("berta"), coded[:2])
-        desk.import_coded(desk.people.named("berta"), [("x", "fever", [Decision("X1", "add", [])])], unknown={"X1"})
+        desk.import_coded(
+            desk.people.named("berta"), [("x", "fever", [Decision(one, "add", []) for one in unknown])], unknown=unknown
+        )
         desk.add_documents((uid, text) for uid, _, text in rows(7)[4:])
+        desk.people.sign_in(desk.people.renew("ana"))
+        with desk.writes.begin() as connection:
+            for number, (_, codes, _) in enumerate(rows(2), 1):
+                said = {"coder": 1, "document": number, "key": f"order {number}", "at": 0.0, "labels": " ".join(codes)}
+                connection.execute(insert(orders).values(said))
         desk.suggest(
             "model", [(1, Suggestions([{"label": "I10", "probability": 0.9, "predicted": True, "spans": []}], 0.5))]
         )
     with sqlite3.connect(folder / "desk.sqlite") as plain:
         plain.execute("PRAGMA journal_mode = DELETE")
+
+
+def tables(plain: sqlite3.Connection) -> list[str]:
+    """All tables of a desk's file, so that none is left out of what is spoiled."""
+    asked = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    return [name for (name,) in plain.execute(asked)]
 
 
 def spoil_desk(folder: Path, chance: random.Random) -> None:
@@ -66,7 +82,7 @@ def spoil_desk(folder: Path, chance: random.Random) -> None:
         _script(path, chance.choice(PROGRAMS), triggers=False)
     else:
         with closing(sqlite3.connect(path)) as plain:
-            table = chance.choice(TABLES)
+            table = chance.choice(tables(plain))
             names = [row[1] for row in plain.execute(f"PRAGMA table_info({table})")]
             number = plain.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         column, value = (

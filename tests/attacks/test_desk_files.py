@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
+from mutated_desk import tables, write_desk
+
 from plant_plugin.cli import plant
 from plant_plugin.serving.desk.store import Decision, Desk
 
@@ -39,6 +41,7 @@ PROGRAMS = {  # what would run by itself, or make of the desk another thing
         "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = "
         "replace(sql, 'role TEXT', 'role TEXT DEFAULT (hex(zeroblob(1000000000)))') WHERE name = 'coders'",
 }  # fmt: skip
+LOSABLE = {"sessions", "suggestions"}  # whoever was signed in signs in again, and the model reads again
 WRONG = {  # values that no desk writes, past the checks of the file
     "kind": "UPDATE changes SET kind = 'agree' WHERE id = 2",
     "role": "UPDATE coders SET role = 'owner'",
@@ -116,3 +119,28 @@ def test_values_that_no_desk_writes_are_one_line(sent: Path, wrong: str, tally: 
     well = all(refused(whole[name]) for name in ("agreement", *(("export",) if "suggestions" not in wrong else ())))
     tally("values that no desk writes", well)
     assert well
+
+
+def test_a_line_of_any_table_that_is_lost_is_said(tmp_path: Path, tally: Callable[[str, bool], None]) -> None:
+    """Of each table of a desk's file, so that a new one is not forgotten."""
+    (tmp_path / "whole").mkdir()
+    write_desk(tmp_path / "whole")
+    whole = tmp_path / "whole" / "desk.sqlite"
+    with closing(sqlite3.connect(whole)) as plain:
+        triggers = plain.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        names = tables(plain)
+        empty = [name for name in names if not plain.execute(f"SELECT count(*) FROM {name}").fetchone()[0]]
+    drops = "; ".join(f"DROP TRIGGER {name}" for name, _ in triggers)
+    makes = "; ".join(sql for _, sql in triggers)
+    assert empty == []
+    assert set(names) > LOSABLE
+    for name in names:
+        sent = tmp_path / name / "desk.sqlite"
+        sent.parent.mkdir()
+        shutil.copy(whole, sent)
+        spoil(sent, f"{drops}; DELETE FROM {name} WHERE rowid = (SELECT min(rowid) FROM {name}); {makes}")
+        whole_commands = commands(sent)
+        for command in ("agreement", "export"):
+            well = refused(whole_commands[command]) != (name in LOSABLE)
+            tally("lines that were lost", well)
+            assert well, (name, command)

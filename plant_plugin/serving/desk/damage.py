@@ -1,7 +1,6 @@
-"""What is wrong with the content of a desk's file: values that no desk writes, and tables that contradict each other.
+"""What is wrong with the content of a desk's file: values that no desk writes, and lines that belong to nothing.
 
-SQLite has no checksums, so a flipped bit in a text is another text to it. A desk knows the hash of each document, and
-what coders did is written down twice.
+SQLite has no checksums, so a flipped bit in a text is another text to it; but a desk knows the hash of each document.
 """
 
 from __future__ import annotations
@@ -11,17 +10,7 @@ import sqlite3
 
 from sqlalchemy import CheckConstraint, Table
 
-from plant_plugin.serving.desk.tables import DONE
-
-STANDING = f"""SELECT document, coder FROM changes WHERE kind = '{DONE}'
-AND id NOT IN (SELECT undoes FROM changes WHERE undoes IS NOT NULL)"""
-FINISHED = "SELECT document, coder FROM work WHERE finished"
-GONE = "SELECT 1 FROM (SELECT count(*) AS there, max(id) AS last FROM changes) WHERE there < last"
-CONTRADICTIONS = {  # what is wrong where a question has an answer
-    "a change that is kept for ever is gone": GONE,
-    "the table work has lost what a coder finished": f"{STANDING} EXCEPT {FINISHED}",
-    "the table work holds what no coder finished": f"{FINISHED} EXCEPT {STANDING}",
-}
+from plant_plugin.serving.desk.lost import lost
 
 
 def document_hash(name: str, text: str) -> str:
@@ -41,7 +30,7 @@ def damage(plain: sqlite3.Connection, tables: list[Table]) -> str | None:
     for number, name, text, digest in plain.execute("SELECT id, name, text, hash FROM documents"):
         if document_hash(name, text) != digest:
             return f"document {number} is not what was added"
-    return next((what for what, question in CONTRADICTIONS.items() if plain.execute(question).fetchone()), None)
+    return lost(plain, tables)
 
 
 def _broken(table: Table) -> str:
