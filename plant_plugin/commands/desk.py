@@ -78,7 +78,9 @@ def add_documents(
     """Put the documents of FILE into the queue; what is there already stays once."""
     at, day = open_desk(desk_file, make=True), None if date is None else date.date().isoformat()
     if coded_by is None:
-        ids = at.add_documents(((document.name, document.text) for document in documents), day, wanted)
+        from plant_plugin.data.not_empty import not_empty
+
+        ids = at.add_documents(((document.name, document.text) for document in not_empty(documents)), day, wanted)
     else:
         from plant_plugin.serving.desk.imports import add_coded
 

@@ -27,6 +27,10 @@ def test_accounts_documents_backup_and_restore(tmp_path: Path) -> None:
     assert run("new-token", path, "ana").output.strip() != token
     assert run("new-token", path, "ana", "--none").output.strip() == "closed"
     assert run("add-documents", path, file, "--date", "2026-01-02", "--coders", 2).exit_code == 0
+    file.write_text("")
+    nothing = run("add-documents", path, file)
+    assert nothing.exit_code == 2
+    assert f"Error: {file}: the file holds no document\n  How to fix it: check that it was" in nothing.output
     empty = run("export", path, "--out", tmp_path / "out")
     assert empty.exit_code == 2
     assert "no finished document" in empty.output

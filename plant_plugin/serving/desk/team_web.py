@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from plant_plugin.data.columns import DEFAULT
+from plant_plugin.data.not_empty import not_empty
 from plant_plugin.data.several_files import documents_of
 from plant_plugin.errors import PlantError
 from plant_plugin.serving.desk.lead_web import Lead, lead_router
@@ -53,10 +54,9 @@ def add_file(desk: Desk, name: str, content: bytes, coders: int) -> dict[str, ob
         path = Path(folder) / name
         path.write_bytes(content)
         read = documents_of((str(path),), None, DEFAULT._replace(labels=None), False, "--skip-bad")
-        ids = desk.add_documents([(document.name, document.text) for document in read], wanted=coders)
-        note = read.note.replace(os.path.join(folder, ""), "") if ids else f"{name}: the file holds no document"
-    added = sum(map(bool, ids))
-    return {"added": added, "there": len(ids) - added, "note": note}
+        ids = desk.add_documents([(document.name, document.text) for document in not_empty(read)], wanted=coders)
+    there, note = ids.count(0), read.note.replace(folder + os.sep, "")
+    return {"added": len(ids) - there, "there": there, "note": note}
 
 
 @team_router.post("/accounts")
