@@ -20,6 +20,7 @@ from experiment_pages import column, figures, gone, label_f1, processors, rising
 from kept_results import change_runs, files_of, read_results, read_runs
 from made_up_runs import LABELS, words, write_run
 from matplotlib.text import Text
+from tiny_language_models import write_language_model, write_tokenizer
 
 from plant_plugin.errors import ConfigError
 from plant_plugin.evaluation.thresholds import Tuned
@@ -600,13 +601,17 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list
     names = tiny / "data" / "tiny" / "label_names.tsv"
     names.parent.mkdir(parents=True)
     names.write_text("".join(f"{label}\tsign{label}x\n" for label in LABELS))
+    for name in ("sentence-transformers/all-MiniLM-L6-v2", "intfloat/multilingual-e5-small"):
+        write_language_model("bert", tiny / name, positions=256)
+        write_tokenizer([tiny / "train.txt"], tiny / name, padding=True)
     few = ["limit_train_batches=4"]
     changes = {"main": few, "coding": few, "many_labels": few, "overfitting": ["stage2.epochs=3"],
                "open_labels": [*few, f"planted_scores.names={names}"]}  # fmt: skip
     evidence, words = {"scores_alone"}, ["bigru", "bigru_one_stage"]
-    some = {  # the made-up task has neither evidence to weigh nor a language model
+    some = {  # the made-up task has no evidence to weigh
         "main": ["plant", "linear", "end_to_end"], "backbones": words,
         "many_labels": ["plant", "scores_word_letters", "linear_tree"],
+        "planted_plm_icd": ["minilm", "minilm_one_stage", "e5_scores"],
         "evidence_parts": [name for name in load_definitions()["evidence_parts"]["variants"] if name not in evidence],
     }  # fmt: skip
     definitions = load_definitions()

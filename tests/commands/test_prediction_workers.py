@@ -70,7 +70,7 @@ def test_the_output_of_two_workers_is_that_of_one_machine(
     assert outcome.exit_code == 0, outcome.output
     assert Path("shared").read_bytes() == Path("single").read_bytes()
     assert Path("single").stat().st_size > 1000
-    assert f"{DOCUMENTS} documents\n" in outcome.stderr
+    assert f"{DOCUMENTS} documents" in outcome.stderr
     assert outcome.stderr == expected.stderr
 
 
