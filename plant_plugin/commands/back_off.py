@@ -17,7 +17,7 @@ def backs_off(command: Callable[..., None]) -> Callable[..., None]:
     @click.option(
         "--back-off",
         is_flag=True,
-        help="Say the category (E11) where no code in it is likely enough, but one of them is.",
+        help="Say the category (E11) where each of its codes alone is too unlikely, and all together are not.",
     )
     @functools.wraps(command)
     def with_back_off(*, form_written: Form, back_off: bool, **options: object) -> None:

@@ -1,4 +1,4 @@
-"""Back off from codes to their category: where none of its codes is likely enough, but that it is one of them is.
+"""Back off from codes to their category: where each of its codes alone is too unlikely, and all together are not.
 
 The probability of a category is the sum of its codes' probabilities, at most 1. That is exact where a document has at
 most one of them, as of codes that exclude or detail each other; else it is the most that it can be (Boole's

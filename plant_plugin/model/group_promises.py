@@ -68,12 +68,12 @@ class GroupThresholds:
         return [found[place] for place in range(len(documents))]
 
     def _group(self, document: Document) -> str:
-        if self.longest:
-            return THIRDS[bisect_left(self.longest, len(document.text))]
         group = document.group if isinstance(document, Grouped) else ""
+        if self.longest:  # held-out texts of one length are all short
+            group = THIRDS[bisect_left(self.longest, len(document.text))]
         if group not in self.probabilities:
-            where, fix = f"document {document.number}", "leave it out, or name held-out documents of its group too"
-            raise DataError("no held-out document is of its group", where=where, fix=fix)
+            fix = "leave it out, or name held-out documents of its group too"
+            raise DataError("no held-out document is of its group", where=f"document {document.number}", fix=fix)
         return group
 
 

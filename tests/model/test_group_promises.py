@@ -129,4 +129,6 @@ def test_each_document_is_predicted_at_the_threshold_of_its_group_in_its_place()
 def test_a_document_of_another_group_is_refused_by_its_number() -> None:
     with pytest.raises(DataError, match=r"document 7: no held-out document is of its group") as refused:
         GroupThresholds("promise 0.9", {"a": 0.1}).predicted(predict, [Grouped("x", number=7, group="secret")], None)
+    with pytest.raises(DataError, match=r"document 8: no held-out document is of its group"):
+        GroupThresholds("promise 0.9", {"short": 0.1}, (4, 4)).predicted(predict, [Document("12345", number=8)], None)
     assert "secret" not in str(refused.value)

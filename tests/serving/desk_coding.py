@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +63,17 @@ def coded_desk(desk: Desk) -> Desk:
         desk.lend(connection, ana, three, MODEL, 0.0)
     desk.decide(ana, "key-unfinished", three, Decision("R50", "accept", []))
     return desk
+
+
+@contextmanager
+def tampered(path: Path, change: str) -> Iterator[sqlite3.Connection]:
+    """Change a desk's file as somebody with another program would: its triggers are gone meanwhile."""
+    with closing(sqlite3.connect(path)) as plain:
+        triggers = plain.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            plain.execute(f"DROP TRIGGER {name}")
+        plain.execute(change)
+        for _, sql in triggers:
+            plain.execute(sql)
+        plain.commit()
+        yield plain

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
-from desk_coding import coded_desk
+from desk_coding import coded_desk, tampered
 
 from plant_plugin.errors import DataError
 from plant_plugin.serving.desk.damage import damage
@@ -15,7 +15,6 @@ from plant_plugin.serving.desk.opening import check_file
 from plant_plugin.serving.desk.store import Desk
 from plant_plugin.serving.desk.versions import NEWEST, TABLES
 
-KEPT = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
 CASES = {
     "document 1 is not what was added": "UPDATE documents SET text = replace(text, 'Fever', 'Never') WHERE id = 1",
     "document 2 is not what was added": "UPDATE documents SET name = 'x' WHERE id = 2",
@@ -27,14 +26,7 @@ def test_what_was_lost_is_said(desk: Desk, what: str) -> None:
     """Finished documents were once left out of an export without a word."""
     path = Path(coded_desk(desk).path)
     check_file(path)
-    with closing(sqlite3.connect(path)) as plain:
-        triggers = plain.execute(KEPT).fetchall()
-        for name, _ in triggers:
-            plain.execute(f"DROP TRIGGER {name}")
-        plain.execute(CASES[what])
-        for _, sql in triggers:
-            plain.execute(sql)
-        plain.commit()
+    with tampered(path, CASES[what]) as plain:
         assert damage(plain, TABLES[NEWEST]) == what
     with pytest.raises(DataError, match=what) as refused:
         check_file(path)

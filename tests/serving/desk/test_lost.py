@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
-from desk_coding import code, coded_desk, coder
+from desk_coding import code, coded_desk, coder, tampered
 
 from plant_plugin.errors import DataError
 from plant_plugin.serving.desk.lost import lost
@@ -36,13 +36,7 @@ def test_what_was_lost_is_said(desk: Desk, what: str) -> None:
     check_file(path)
     with closing(sqlite3.connect(path)) as plain:
         assert lost(plain, TABLES[NEWEST]) is None
-        triggers = plain.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        for name, _ in triggers:
-            plain.execute(f"DROP TRIGGER {name}")
-        plain.execute(CASES[what])
-        for _, sql in triggers:
-            plain.execute(sql)
-        plain.commit()
+    with tampered(path, CASES[what]) as plain:
         assert lost(plain, TABLES[NEWEST]) == what
     with pytest.raises(DataError, match=what):
         check_file(path)
