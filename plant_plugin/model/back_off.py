@@ -47,8 +47,10 @@ def backed_off(
     """Predict texts as :meth:`.Predictor.predict`, with a category wherever only the category is above the threshold.
 
     Raises:
-        ConfigError: The labels are no codes of ICD-9-CM, ICD-10 or ICD-10-PCS, or there is no threshold.
+        ConfigError: The labels are no codes of ICD-9-CM, ICD-10 or ICD-10-PCS, or there is no threshold, or
+            probabilities are not calibrated.
     """
+    predictor.check_calibrated("--back-off")
     groups = codes_of(predictor.labels)
     if groups is None:
         what = "the labels are no codes of ICD-9-CM, ICD-10 or ICD-10-PCS, so they have no categories"
@@ -56,16 +58,15 @@ def backed_off(
     limit = predictor.limit(threshold, top)
     if math.isinf(limit):
         raise ConfigError("no threshold", where="--back-off", fix="give --threshold beside --top")
-    low = LEAST if expit(limit) > LEAST else threshold
     return [
         replace(found, labels=_with_categories(found.labels, limit, groups.category, predictor.names)[:top])
-        for found in predictor.predict(texts, threshold=low)
+        for found in predictor.predict(texts, threshold=LEAST if expit(limit) > LEAST else threshold)
     ]
 
 
 def explained(predictor: Predictor, text: str, labels: Sequence[ScoredLabel]) -> list[LabelEvidence]:
     """Explain labels in their order; for a category the words speak that speak for the likeliest of its codes."""
-    asked = [label.codes[0].label if isinstance(label, Category) else label.label for label in labels]
+    asked = [(codes_open(label) or [label.label])[0] for label in labels]
     evidence = {one.scored.label: one for one in predictor.explain(text, asked).labels}
     return [
         replace(evidence[name], scored=label) if isinstance(label, Category) else evidence[name]

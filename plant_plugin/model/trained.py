@@ -98,6 +98,14 @@ class TrainedModel:
         """Tell whether there is a network beside the planted scores."""
         return self.content["model_name"] != NO_NETWORK
 
+    def check_calibrated(self, where: str) -> None:
+        """Refuse to add up probabilities that were not fitted to validation documents: a ConfigError."""
+        planted = self.planted_scores
+        if planted is None or planted.slope_below == planted.slope_above == 1:
+            what = "it adds up probabilities, and those of this model were not fitted to validation documents"
+            fix = "leave it out, or train with planted scores and with validation documents (val_file, or val_size)"
+            raise ConfigError(what, where=where, fix=fix)
+
     def batches(self, texts: Sequence[str], batch_size: int, shortlist: Small | None = None) -> Batches:
         """Return texts as batches for the network, the longest first, with what phrases mark where it reads that.
 

@@ -50,7 +50,10 @@ def coded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_splits(folder)
     for path in folder.glob("*.txt"):
         path.write_text(re.sub(r"\bL(\d+)", lambda label: CODES[int(label[1])], path.read_text()))
-    config = made_config(folder, stage2__epochs=15, batch_size=16, data_name="coded")
+    config = made_config(
+        folder, stage2__epochs=15, batch_size=16, data_name="coded", planted_scores__model="ridge",
+        planted_scores__weight=2.0,
+    )  # fmt: skip
     run(config)
     return Path(config.checkpoint_dir)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,9 @@ class Made:
 
     def __init__(self, *probabilities: float, labels: list[str] = LABELS) -> None:
         self.labels, self.probabilities = labels, probabilities
+
+    def check_calibrated(self, where: str) -> None:
+        """They are taken for calibrated."""
 
     def names(self, label: str) -> str | None:
         return {"E11": "type 2 diabetes mellitus", "e11": "small"}.get(label)
@@ -92,6 +96,13 @@ def test_refusals() -> None:
         said(Made(*[0.1] * 6), threshold=None, top=3)
     with pytest.raises(ConfigError, match="the labels are no codes"):
         said(Made(0.1, 0.1, labels=["sport", "politics"]))
+
+
+def test_probabilities_of_a_model_without_validation_documents_are_not_added_up(untrained: Callable[..., Path]) -> None:
+    outcome = predict(untrained())
+    assert outcome.exit_code == 2
+    assert "--back-off: it adds up probabilities" in outcome.output
+    assert "validation documents" in outcome.output
 
 
 @pytest.fixture
