@@ -109,8 +109,8 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         width = len(str(number))  # so that the alphabet, the order of label sets, is the columns'
         names = [f"{column:0{width}}" for column in range(number)]
         if self.labels is not None:
-            names = ["_".join(label.split()) for label in self.labels]
-            if len({*names}) != number or len(names) != number:
+            names = [name.replace(" ", "_") for name in _texts(self.labels, "labels")]
+            if not len(names) == len({*names}) == number:
                 raise ValueError(f"labels has to hold another name for each of the {number} columns of y")
         rows = [[names[column] for column in row] for row in np.split(indicator.indices, indicator.indptr[1:-1])]
         (folder / "labels.txt").write_text("\n".join(names), encoding="utf-8")
@@ -171,15 +171,13 @@ class PlantClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _texts(documents: Iterable[str]) -> list[str]:
+def _texts(given: Iterable[str], what: str = "texts") -> list[str]:
     """Return texts as one line each; a ``ValueError`` where they are one string, a table or no texts."""
-    if isinstance(documents, (str, bytes)):
-        raise ValueError("one string was given where a sequence of texts is wanted")
-    if (
-        isinstance(documents, Mapping) or getattr(documents, "ndim", 1) != 1
-    ):  # their names of columns would be the texts
-        raise ValueError("a table was given where a sequence of texts is wanted: pass its column of texts")
-    texts = list(documents)
+    if isinstance(given, (str, bytes)):
+        raise ValueError(f"one string was given where a sequence of {what} is wanted")
+    if isinstance(given, Mapping) or getattr(given, "ndim", 1) != 1:  # their names of columns would be the texts
+        raise ValueError(f"a table was given where a sequence of {what} is wanted: pass its column of {what}")
+    texts = list(given)
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError("every document has to be a string")
+        raise ValueError(f"the {what} have to be strings")
     return [" ".join(text.split()) for text in texts]

@@ -233,7 +233,7 @@ def test_not_fitted() -> None:
         ("one string", np.eye(2), "one string was given"),
         ([], np.zeros((0, 2)), "no texts"),
         (["a", "b"], None, "array-like"),
-        ([1, 2], np.eye(2), "has to be a string"),
+        ([1, 2], np.eye(2), "the texts have to be strings"),
         (["a", "b"], [0, 1], "has to be an indicator"),
         (["a", "b"], [["x"], ["y"]], "has to be an indicator"),
         (["a", "b", "c"], np.eye(2), "inconsistent numbers"),
@@ -243,6 +243,20 @@ def test_not_fitted() -> None:
 def test_what_cannot_be_fitted(texts: Any, labels: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         small().fit(texts, labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("ab", "one string was given where a sequence of labels is wanted"),
+        ([1, 2], "the labels have to be strings"),
+        (["a", "b", "b"], "another name for each of the 2 columns"),
+        (["b", "b"], "another name for each of the 2 columns"),
+    ],
+)
+def test_what_names_no_columns(labels: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small(labels=labels).fit(["a", "b"], np.eye(2))
 
 
 def test_what_is_stored_as_zero_is_no_label(data: Any) -> None:

@@ -106,6 +106,11 @@ class TrainedModel:
             fix = "leave it out, or train with planted scores and with validation documents (val_file, or val_size)"
             raise ConfigError(what, where=where, fix=fix)
 
+    @property
+    def network_name(self) -> str:
+        """Return what the network is called, or that there is none."""
+        return self.content["model_name"] if self.has_network else "none, planted scores alone"
+
     def batches(self, texts: Sequence[str], batch_size: int, shortlist: Small | None = None) -> Batches:
         """Return texts as batches for the network, the longest first, with what phrases mark where it reads that.
 

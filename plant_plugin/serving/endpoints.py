@@ -199,7 +199,7 @@ def _state(asker: Asker, model: ModelName, secured: list[Depends]) -> APIRouter:
         return NamedHealth(
             status="ok",
             model=model,
-            network=asker.predictor.content["model_name"],
+            network=asker.predictor.network_name,
             labels=len(asker.predictor.labels),
             thresholds=list(asker.predictor.thresholds),
         )
@@ -228,7 +228,7 @@ def _before(asker: Asker, model: ModelName) -> APIRouter:
         return Health(
             status="ok",
             version=model.version,
-            model=asker.predictor.content["model_name"],
+            model=asker.predictor.network_name,
             labels=len(asker.predictor.labels),
             thresholds=list(asker.predictor.thresholds),
             name=model.name,

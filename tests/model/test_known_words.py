@@ -44,6 +44,10 @@ def model(request: pytest.FixtureRequest) -> Predictor:
     return found
 
 
+def test_who_has_no_network_names_none(alone: Predictor, bare: Predictor) -> None:
+    assert (alone.network_name, bare.network_name) == ("none, planted scores alone", "PLANT")
+
+
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_text_of_no_known_word_says_so_everywhere(model: Predictor, text: str) -> None:
     [prediction] = model.predict([text], top=1)

@@ -25,7 +25,7 @@ class Model:
     """As much of a predictor as the server asks for; says which labels it was asked about by the length of a text."""
 
     def __init__(self) -> None:
-        self.content, self.name, self._folder = {"model_name": "made up"}, "mödel", TemporaryDirectory()
+        self.network_name, self.name, self._folder = "made up", "mödel", TemporaryDirectory()
         self.folder = Path(self._folder.name)
         (self.folder / "manifest.json").write_text("{}", encoding="utf-8")
         self.labels, self.thresholds, self.column_of = ("A", "B"), {"0.5": 0.0}, {"A": 0, "B": 1}
