@@ -1,6 +1,6 @@
 """The tally of all attacks: printed at the end, and with ``--write-reliability`` written into docs/reliability.md.
 
-A sample of each attack runs in the default tier; all of them with ``make attacks``.
+A sample of each attack runs in the default tier or, where it takes seconds, in CI; all of them with ``make attacks``.
 """
 
 from __future__ import annotations

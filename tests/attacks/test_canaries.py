@@ -320,6 +320,7 @@ SLOW = {
 TIERED = [pytest.param(name, marks=pytest.mark.attacks) if name in SLOW else name for name in COMMANDS]
 
 
+@pytest.mark.integration
 def test_a_run(scene: Scene, tally: Tally) -> None:
     """What training wrote; its canaries are where the page says, and nowhere else."""
     made_by_us = {scene.config, *scene.task.rglob("*"), scene.task, scene.folder / "before"}

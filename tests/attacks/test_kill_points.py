@@ -66,7 +66,7 @@ def resumed(data: Path, place: Path, **changes: Any) -> Ended:
 @pytest.mark.parametrize(
     ("changes", "points"),
     [
-        ({}, 1),
+        pytest.param({}, 1, marks=pytest.mark.integration),
         pytest.param({}, 90, marks=pytest.mark.attacks),
         pytest.param({"refit": "train+val", "stage2__epochs": 1}, 30, marks=pytest.mark.attacks),
     ],

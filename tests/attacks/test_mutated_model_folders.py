@@ -190,7 +190,12 @@ MUTATED = [*FILES, MANIFEST, "per_document.npz"]
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(SAMPLED), pytest.param(range(SAMPLED, ALL), marks=pytest.mark.attacks)], ids=["sample", "rest"]
+    "seeds",
+    [
+        pytest.param(range(SAMPLED), marks=pytest.mark.integration),
+        pytest.param(range(SAMPLED, ALL), marks=pytest.mark.attacks),
+    ],
+    ids=["sample", "rest"],
 )
 @pytest.mark.parametrize("sealed", [False, True], ids=["by accident", "on purpose"])
 @pytest.mark.parametrize("name", MUTATED)
@@ -201,6 +206,7 @@ def test_a_mutated_file(
         check(whole, answers, tmp_path / str(seed), name, seed, sealed=sealed, tally=tally)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", [*FILES, MANIFEST])
 def test_a_missing_file(whole: Path, answers: dict[str, Ended], tmp_path: Path, tally: Tally, name: str) -> None:
     shutil.copytree(whole, tmp_path / "run")
@@ -212,6 +218,7 @@ def test_a_missing_file(whole: Path, answers: dict[str, Ended], tmp_path: Path, 
     assert name in REMOVABLE or name in ended.error
 
 
+@pytest.mark.integration
 def test_labels_in_another_order(whole: Path, tmp_path: Path, tally: Tally) -> None:
     """``tac labels.txt`` once gave wrong codes, and exit code 0; also where there is no manifest, or a new one."""
     for sealed in (False, True):
@@ -227,6 +234,7 @@ def test_labels_in_another_order(whole: Path, tmp_path: Path, tally: Tally) -> N
         assert "labels.txt" in ended.error
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("key", "value"), [("hidden_size", 10**9), ("embed_dim", 10**12), ("filter_sizes", [10**9])])
 def test_a_network_that_asks_for_terabytes(whole: Path, tmp_path: Path, tally: Tally, key: str, value: Any) -> None:
     folder = tmp_path / "run"

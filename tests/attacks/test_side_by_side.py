@@ -26,7 +26,9 @@ def together(barrier: Any, config: Config) -> None:
     run(config)
 
 
-@pytest.mark.parametrize("pairs", [1, pytest.param(20, marks=pytest.mark.attacks)])
+@pytest.mark.parametrize(
+    "pairs", [pytest.param(1, marks=pytest.mark.integration), pytest.param(20, marks=pytest.mark.attacks)]
+)
 def test_two_runs_of_one_second_are_two_whole_runs(tmp_path: Path, tally: Tally, pairs: int) -> None:
     write_data(tmp_path)
     alone = short_config(tmp_path, tmp_path / "alone")
@@ -64,6 +66,7 @@ def held(config: Config, begun: Any, go_on: Any) -> None:
     run(config)
 
 
+@pytest.mark.integration
 def test_a_run_is_resumed_by_one_process_alone(tmp_path: Path, tally: Tally) -> None:
     write_data(tmp_path)
     whole, config = (short_config(tmp_path, tmp_path / name) for name in ("whole", "cut"))

@@ -132,7 +132,9 @@ def stalling(port: int, clients: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("clients", "stalled"), [(6, 20), pytest.param(200, 600, marks=pytest.mark.attacks)], ids=["sample", "whole"]
+    ("clients", "stalled"),
+    [pytest.param(6, 20, marks=pytest.mark.integration), pytest.param(200, 600, marks=pytest.mark.attacks)],
+    ids=["sample", "whole"],
 )
 def test_clients_that_stall_beside_clients_that_ask(served: Served, clients: int, stalled: int, tally: Tally) -> None:
     rounds = 1 if clients < 200 else 3

@@ -46,7 +46,10 @@ def result_of(folder: Path) -> Any:
 
 @pytest.mark.parametrize(
     "moments",
-    [pytest.param((0.6,), id="sample"), pytest.param((0.3, 0.6, 0.9, 1.1), id="whole", marks=pytest.mark.attacks)],
+    [
+        pytest.param((0.6,), id="sample", marks=pytest.mark.integration),
+        pytest.param((0.3, 0.6, 0.9, 1.1), id="whole", marks=pytest.mark.attacks),
+    ],
 )
 def test_a_torn_file(tmp_path: Path, tally: Tally, moments: tuple[float, ...]) -> None:
     write_data(tmp_path)

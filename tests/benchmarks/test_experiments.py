@@ -549,6 +549,7 @@ def test_pages_of_speed_are_those_of_their_measurements(tmp_path: Path) -> None:
     assert tables.write_speed(tmp_path, check=True) == ["speed.md"]
 
 
+@pytest.mark.integration
 def test_a_network_is_trained_once_for_all_planted_scores(tiny: Path, in_this_process: list[list[str]]) -> None:
     few = {"limit_train_batches": 4}
     alone, scores = plan("main", "tiny", [1], variants=["plant", "plant_scores"], changes=few)[0]

@@ -19,6 +19,7 @@ from plant_plugin.relevance.names.open_labels import OpenLabels
 OTHERS = [LabelName(f"X{number}", f"unused{number} thing", "en") for number in range(5)]
 
 
+@pytest.mark.integration
 def test_unseen_labels_are_measured_among_all_and_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "yso").mkdir()
     named_notes.write(tmp_path / "yso")
@@ -39,6 +40,7 @@ def test_unseen_labels_are_measured_among_all_and_alone(tmp_path: Path, monkeypa
     assert before == {path: path.read_bytes() for path in (tmp_path / "models" / "yso-1").iterdir()}
 
 
+@pytest.mark.integration
 def test_asked_for_all_it_says_what_the_product_says(tmp_path: Path) -> None:
     (tmp_path / "yso").mkdir()
     named_notes.write(tmp_path / "yso")

@@ -51,7 +51,8 @@ def predict(model: Path, *arguments: str) -> Result:
     return CliRunner().invoke(plant, ["predict", str(model), *arguments, "--batch-size", "1"])
 
 
-@pytest.mark.parametrize(("first", "then"), [("1", "2"), pytest.param("2", "1", marks=pytest.mark.integration)])
+@pytest.mark.integration
+@pytest.mark.parametrize(("first", "then"), [("1", "2"), ("2", "1")])
 def test_two_processes_and_one_write_the_same_and_go_on_after_each_other(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, then: str
 ) -> None:
@@ -130,6 +131,7 @@ def test_an_error_comes_after_the_parts_before_it() -> None:
         next(found)
 
 
+@pytest.mark.integration
 def test_a_process_that_is_ended_is_an_error_that_says_what_to_do() -> None:
     with pytest.raises(PlantError, match="--workers: one of them was ended") as caught:
         list(parts(iter([Document("kill")])))

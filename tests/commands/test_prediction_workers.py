@@ -51,14 +51,8 @@ def write_documents(folder: Path, form: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("form", "output"),
-    [
-        ("jsonl", "jsonl"),
-        pytest.param("csv", "csv", marks=pytest.mark.integration),
-        pytest.param("txt", "scores", marks=pytest.mark.integration),
-    ],
-)
+@pytest.mark.integration
+@pytest.mark.parametrize(("form", "output"), [("jsonl", "jsonl"), ("csv", "csv"), ("txt", "scores")])
 def test_the_output_of_two_workers_is_that_of_one_machine(
     two_workers: None, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, output: str
 ) -> None:

@@ -80,6 +80,7 @@ def _takes(command: click.Command) -> bool:
     return any("--silent" in parameter.opts for parameter in command.get_params(click.Context(command)))
 
 
+@pytest.mark.integration
 def test_nothing_is_printed(here: Path) -> None:
     made = written(here, "made.yml", planted_scores={"model": "ridge"})
     linear = written(here, "linear.yml", linear=True, linear_technique="1vsrest", val_file=None, network_config=None,

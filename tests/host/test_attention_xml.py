@@ -17,6 +17,7 @@ ATTENTION_XML = {
 }
 
 
+@pytest.mark.integration
 def test_both_levels_train_test_and_are_evaluated_again(baseline: Baseline, capfd: pytest.CaptureFixture[str]) -> None:
     trained = baseline(**ATTENTION_XML, save_k_predictions=3)
     names = {path.name for path in trained.folder.iterdir()}

@@ -40,6 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.integration
 def test_a_killed_training_goes_on_to_the_same_weights(folder, monkeypatch):
     both = {**SMALL, "directions": "both"}
     pretrain(over(folder, "whole", network_config=both), SHORT)

@@ -88,6 +88,7 @@ def test_both_directions_start_from_one_ranker_and_the_planted_weights_are_its_o
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.integration
 def test_a_run_that_is_killed_in_either_stage_ends_with_the_same_weights(folder):
     often = {"stage1__epochs": 3, "stage2__unfreeze_every": 1, "stage2__rate_decay": 2.6, "stage2__epochs": 2,
              "checkpoint_every": "2"}  # fmt: skip

@@ -102,6 +102,7 @@ def test_networks_of_libmultilabel_by_our_names(
     assert orders["attention"] > 0.8 > orders["attention without prior"]  # the prior alone knows anything yet
 
 
+@pytest.mark.integration
 def test_the_network_as_stage_1_leaves_it(task: Path, marked: Path, tmp_path: Path) -> None:
     """A run without a second stage is the row of stage 1 alone."""
     config = made_config(task, stage1__epochs=6, stage2__epochs=0, result_dir=str(tmp_path / "runs"))
@@ -114,6 +115,7 @@ def test_the_network_as_stage_1_leaves_it(task: Path, marked: Path, tmp_path: Pa
     assert orders["attention without prior"] > orders["random"] + 0.2  # it ranks what stage 1 taught it
 
 
+@pytest.mark.integration
 def test_a_model_without_a_second_training_is_read_once(
     trained: Path, marked: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ def predict(place: Path, *asked: tuple[Path, str]) -> tuple[list[str], float, fl
     return found, seconds, mebibytes
 
 
+@pytest.mark.integration
 def test_one_line_imports_nothing_that_only_training_needs_and_compiles_nothing(
     untrained: Callable[..., Path], trained: Path, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ def shard(start: int, stop: int) -> Shard:
     return TokenArrays(arrays.ids[offsets[0] : offsets[-1]], offsets - offsets[0]), labels[start:stop]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("changes", OPTIONS, ids=str)
 @pytest.mark.parametrize("edges", [(0, 57), (0, 1, 1, 30, 44, 57)], ids=str)
 def test_relevance_of_two_workers_is_equal_to_the_last_bit(
@@ -87,9 +88,13 @@ def test_planted_scores_of_two_workers_are_those_of_one_machine(
     assert len(stored) == 4 + 5 + 4  # what blocks of both models' labels share, and of documents
 
 
-def test_refusals(workers_know_this_module: None) -> None:
+def test_no_shard_is_told_before_ray_starts() -> None:
     with pytest.raises(ConfigError, match="no shard"):
         relevance_of_shards([], LABELS, TYPES, SPECIAL, RelevanceOptions())
+
+
+@pytest.mark.integration
+def test_a_shard_of_other_labels_is_refused(workers_know_this_module: None) -> None:
     with pytest.raises(ValueError, match="a shard has 9 labels, expected 8"):
         relevance_of_shards([partial(shard, 0, 5)], 8, TYPES, SPECIAL, RelevanceOptions())
 

@@ -70,6 +70,7 @@ def test_a_network_that_is_better_stays(tmp_path: Path, saying: Callable[[float]
     assert run(made_config(tmp_path, **values))["metrics"] == pytest.approx(result["metrics"])
 
 
+@pytest.mark.integration
 def test_names_stay_where_validation_documents_have_labels_that_only_they_say(tmp_path: Path) -> None:
     files = named_notes.write(tmp_path)
     given: dict[str, Any] = {"strategy": "planted_scores", "planted_scores__model": "ridge", "label_set": "auto"}
@@ -85,6 +86,7 @@ def test_names_stay_where_validation_documents_have_labels_that_only_they_say(tm
     assert record["compared"].keys() == {"names"}
 
 
+@pytest.mark.integration
 def test_names_that_add_nothing_leave_no_file(tmp_path: Path, saying: Callable[[float], None]) -> None:
     files = named_notes.write(tmp_path)
     saying(-0.1)

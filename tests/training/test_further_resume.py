@@ -56,13 +56,10 @@ def old_run(folder: Path, **changes: Any) -> Config:
     return config
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("changes", "places"),
-    [
-        pytest.param({}, PLACES, marks=pytest.mark.integration),
-        pytest.param({"refit": "train+val"}, PLACES, marks=pytest.mark.integration),
-        pytest.param({"refit": "train+val"}, SECOND, marks=pytest.mark.integration),
-    ],
+    [({}, PLACES), ({"refit": "train+val"}, PLACES), ({"refit": "train+val"}, SECOND)],
 )
 def test_further_training_goes_on_after_kills_to_the_same_bytes(
     tmp_path: Path, changes: dict[str, Any], places: list[tuple[Any, str, int]]
@@ -81,6 +78,7 @@ def test_further_training_goes_on_after_kills_to_the_same_bytes(
     assert [path.name for path in cut.iterdir() if path.name.startswith(("stage", "."))] == []
 
 
+@pytest.mark.integration
 def test_other_documents_begin_anew_and_what_had_not_begun_is_said(tmp_path: Path) -> None:
     folder, new = old_run(tmp_path, stage2__epochs=1).checkpoint_dir, tmp_path / "new.txt"
     arguments = "--from", folder, new, "--result_dir", tmp_path / "more"
@@ -117,7 +115,8 @@ def test_two_of_one_second_have_two_folders_and_what_fails_leaves_none(tmp_path:
     assert [path.name for path in first.parent.iterdir()] == ["x"]
 
 
-@pytest.mark.parametrize("how", [pytest.param("folder", marks=pytest.mark.integration), "auto"])
+@pytest.mark.integration
+@pytest.mark.parametrize("how", ["folder", "auto"])
 def test_training_with_nothing_set_goes_on_after_kills_to_the_same_bytes(tmp_path: Path, how: str) -> None:
     write_marked_splits(tmp_path)
     sizes = "--network_config.hidden_size", "16", "--network_config.pool_size", "16", "--stage2.epochs", "2"

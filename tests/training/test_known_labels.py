@@ -16,8 +16,9 @@ from plant_plugin.training.run import run
 from plant_plugin.training.scoring import Scoring
 
 
+@pytest.mark.integration
 # `train+val` trains as `none` does first.
-@pytest.mark.parametrize("refit", [pytest.param("none", marks=pytest.mark.integration), "train+val"])
+@pytest.mark.parametrize("refit", ["none", "train+val"])
 def test_true_labels_that_only_a_name_makes_known_count_on_both_splits(
     refit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

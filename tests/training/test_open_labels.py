@@ -61,6 +61,7 @@ def test_labels_without_a_training_document_are_predicted_and_measured(made_name
     assert again["metrics"]["MAP-gold"] == pytest.approx(result["metrics"]["MAP-gold"], abs=0.02)  # half precision
 
 
+@pytest.mark.integration
 def test_the_second_training_of_refit_takes_over_the_weights(made_named: Made, tmp_path: Path) -> None:
     config = made_named(refit="train+val")
     run(config)
@@ -74,7 +75,8 @@ def test_the_second_training_of_refit_takes_over_the_weights(made_named: Made, t
     assert unseen[0] > unseen[1] > 0
 
 
-@pytest.mark.parametrize("size", [pytest.param(None, marks=pytest.mark.integration), 8])
+@pytest.mark.integration
+@pytest.mark.parametrize("size", [None, 8])
 def test_with_a_network_and_a_shortlist(made_named: Made, tmp_path: Path, size: int | None) -> None:
     config = made_named(strategy="end_to_end", stage2__epochs=1, shortlist__size=size)
     result = run(config)

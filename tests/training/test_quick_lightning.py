@@ -21,6 +21,7 @@ from transformers import PretrainedConfig
 """
 
 
+@pytest.mark.integration
 def test_transformers_comes_only_where_it_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", TRAINS], check=True, timeout=300)
 

@@ -93,6 +93,7 @@ def test_a_shortlist_of_all_labels_trains_the_same_numbers(made: Made) -> None:
     torch.testing.assert_close(*weights, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.integration
 def test_a_run_touches_rows_and_goes_on_to_the_same_bytes(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """One document a batch and a shortlist of 3: the labels of a batch are fewer than all, so gradients are sparse."""
     own = {**TOUCHED, "shortlist__size": 3, "batch_size": 1, "stage1__epochs": 1, "stage2__epochs": 1}

@@ -183,6 +183,7 @@ def test_relevance_and_vocabulary_come_from_training_only(made: Made, tmp_path: 
     assert (relevance.matrix != planted_relevance(after, config.relevance, two).matrix).nnz == 0
 
 
+@pytest.mark.integration
 def test_interrupted_after_an_epoch_resumes_to_the_same_numbers(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

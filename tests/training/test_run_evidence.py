@@ -210,6 +210,7 @@ def test_evidence_of_training_documents_does_change_it(made_marked: Made, tmp_pa
     assert len(set(weights)) == 3
 
 
+@pytest.mark.integration
 def test_stopped_it_goes_on_to_the_same_bytes(
     made_marked: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

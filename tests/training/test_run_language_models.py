@@ -112,6 +112,7 @@ def test_two_stages_checkpoint_another_place_and_export(configuration: Path, tmp
     assert call(plant, ["export", str(folder), "--out", str(out)]).exit_code == 2  # it is there already
 
 
+@pytest.mark.integration
 def test_training_testing_and_predicting_say_where_quantised_weights_are_made(
     configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ def test_trains_again_on_both_with_what_validation_found(made: Made, tmp_path: P
     assert "refit" not in tested
 
 
+@pytest.mark.integration
 def test_the_learning_rate_is_that_of_the_same_epoch(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     rates: list[list[float]] = []
     step = Stage2.training_step
@@ -98,6 +99,7 @@ def test_without_a_network(made: Made) -> None:
     assert result["metrics"]["P@1"] > 0.8
 
 
+@pytest.mark.integration
 def test_stopped_in_either_training_it_goes_on_to_the_same_bytes(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

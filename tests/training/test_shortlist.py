@@ -198,6 +198,7 @@ def test_recall_by_size_counts_true_labels_among_the_highest() -> None:
     assert recall_by_size(top, truth, [1, 2, 3]) == {1: 1 / 4, 2: 1 / 4, 3: 3 / 4}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("refit", ["none", "train+val"])
 def test_of_so_many_labels_that_they_are_looked_up_nothing_else_is_scored(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refit: str
