@@ -19,6 +19,19 @@ import pytest
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 Said = dict[str, tuple[str, list[list[int]]]]  # label -> kind and spans
 PROGRAM = "from plant_plugin.cli import plant; plant()"
+BROKEN = """() => {  // words that stand on two lines, of all text that is seen
+  const broken = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    if (!node.parentElement.checkVisibility()) continue;
+    for (const word of node.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+}"""
 
 
 @contextmanager
@@ -65,8 +78,8 @@ class Server:
 class Robot:
     """Works through documents by keys alone, and notes what it did."""
 
-    def __init__(self, browser: Any, url: str, token: str, width: int) -> None:
-        self.page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+    def __init__(self, browser: Any, url: str, token: str, width: int, locale: str = "en-US") -> None:
+        self.page = browser.new_context(viewport={"width": width, "height": 800}, locale=locale).new_page()
         self.page.set_default_timeout(60_000)
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))

@@ -2,13 +2,14 @@
 // All text enters the page as text nodes: markup inside a document stays text. Places are code points, as Python counts.
 const at = (id) => document.getElementById(id);
 const KEYS = {
-  "a": "accept the code", "e": "accept it, and the model’s words prove it", "r": "reject it",
-  "j ↓ / k ↑": "next, previous code", "m": "mark the words that prove it: ← → ↑ ↓ move, Shift extends, Enter keeps, Delete takes away, Esc ends",
-  "/": "search any code by number or name; for one that the desk does not know it asks again", "u": "undo; at the start of a document: back to the one before",
-  "n": "finish this document, and the next", "g": "figures of the team (leads)", "d": "list of documents (leads)", "p": "the principal code", "o": "order of the accepted codes", "w": "why the code was not suggested", "q": "unsure of the code, for the lead to see", "c": "comment on the document, for the lead", "?": "these keys",
+  "a": t`accept the code`, "e": t`accept it, and the model’s words prove it`, "r": t`reject it`,
+  "j ↓ / k ↑": t`next, previous code`, "m": t`mark the words that prove it: ← → ↑ ↓ move, Shift extends, Enter keeps, Delete takes away, Esc ends`,
+  "/": t`search any code by number or name; for one that the desk does not know it asks again`, "u": t`undo; at the start of a document: back to the one before`,
+  "n": t`finish this document, and the next`, "g": t`figures of the team (leads)`, "d": t`list of documents (leads)`, "p": t`the principal code`, "o": t`order of the accepted codes`, "w": t`why the code was not suggested`, "q": t`unsure of the code, for the lead to see`, "c": t`comment on the document, for the lead`, "?": t`these keys`,
 };
 let me = null, doc = null, codes = [], words = [], current = 0, marking = null, armed = false;
-const UNDOING = "Wait until what you took back is shown.";
+const UNDOING = t`Wait until what you took back is shown.`, UNKNOWN = t`a code that this desk does not know`;
+const ROLES = { coder: t`coder`, lead: t`lead` };
 let undoing = 0; // what is taken back and not shown yet: until then nothing is decided
 
 function element(tag, attributes = {}, ...children) {
@@ -17,7 +18,6 @@ function element(tag, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
-const counted = (many, one, more = `${one}s`) => `${many.toLocaleString("en")} ${many === 1 ? one : more}`;
 function say(text, wrong = false) {
   at("said").textContent = text;
   at("said").classList.toggle("wrong", wrong);
@@ -40,12 +40,13 @@ async function insist(path, body) {
     try { answer = await ask(path, body); } catch { answer = null; }
     if (answer && answer.ok) return answer.json();
     if (answer && answer.status === 401) {
-      showSignIn("You were signed out. Nothing is lost: sign in to go on.");
+      showSignIn(t`You were signed out. Nothing is lost: sign in to go on.`);
       await new Promise((done) => { arrived = done; });
     } else if (answer && answer.status < 500 && answer.status !== 408) {
-      throw new Error((await answer.json().catch(() => ({}))).detail || `refused (${answer.status})`);
+      const { detail } = await answer.json().catch(() => ({}));
+      throw new Error(detail && answer.status !== 422 ? serverSaid(detail) : t`refused (${answer.status})`);
     } else {
-      say("The server does not answer; what you did is kept here and sent again.", true);
+      say(t`The server does not answer; what you did is kept here and sent again.`, true);
       await pause(500);
     }
   }
@@ -54,7 +55,7 @@ function change(path, body, then = () => {}) { // a body that is a function is a
   waiting += 1;
   line = line.then(() => insist(path, typeof body === "function" ? body() : body)).then((answer) => {
     waiting -= 1;
-    if (!waiting && at("said").classList.contains("wrong")) say("Everything is saved.");
+    if (!waiting && at("said").classList.contains("wrong")) say(t`Everything is saved.`);
     return then(answer);
   }, (error) => {
     waiting -= 1;
@@ -76,7 +77,7 @@ function welcome(found) {
   if (me && me.coder !== found.coder) return location.reload(); // what waits is another coder's
   const first = !me;
   me = found;
-  at("who").textContent = `${me.coder} (${me.role})`;
+  at("who").textContent = `${me.coder} (${ROLES[me.role]})`;
   for (const id of ["figures-button", "documents-button"]) at(id).hidden = me.role !== "lead";
   at("token").blur();
   at("sign-in").hidden = true;
@@ -89,7 +90,7 @@ at("sign-in").addEventListener("submit", async (event) => {
   const answer = await ask("sign-in", { token: at("token").value.trim() }).catch(() => null);
   at("token").value = "";
   if (answer && answer.ok) welcome(await answer.json());
-  else say(!answer ? "The server does not answer." : answer.status === 429 ? (await answer.json()).detail : "No coder has this token.", true);
+  else say(!answer ? t`The server does not answer.` : answer.status === 429 ? serverSaid((await answer.json()).detail) : t`No coder has this token.`, true);
 });
 
 // A document.
@@ -97,8 +98,8 @@ function next(then = show) { change("next", { order: at("order").value }, then);
 function show(answer) {
   const same = doc && answer.document && doc.id === answer.document.id ? codes[current] : null;
   doc = answer.document;
-  at("left").textContent = counted(answer.left, "document waits", "documents wait");
-  at("title").textContent = doc ? `Document ${doc.name}` : "Nothing waits";
+  at("left").textContent = counted(answer.left, "{0} document waits", "{0} documents wait");
+  at("title").textContent = doc ? t`Document ${doc.name}` : t`Nothing waits`;
   const decided = new Map((doc ? doc.decisions : []).map((one) => [one.label, one]));
   codes = (doc ? doc.suggested : []).map((one) => ({ ...one, decision: decided.get(one.label) || null }));
   const known = new Set(codes.map((one) => one.label));
@@ -110,10 +111,14 @@ function show(answer) {
   showText(doc ? doc.text : "");
   drawRemarks();
   draw();
-  if (doc && unsettled()) say(`Document ${doc.name}: ${counted(unsettled(), "code")} to settle.`);
-  else if (doc && splitOnPrincipal()) say(`Document ${doc.name}: the principal code is to settle.`);
-  else if (doc) say(`Document ${doc.name}: ${counted(codes.filter((one) => one.predicted).length, "code is suggested", "codes are suggested")}.`);
-  else say("Nothing waits for you. Thank you.");
+  const open = unsettled();
+  if (!doc) say(t`Nothing waits for you. Thank you.`);
+  else if (!open && splitOnPrincipal()) say(t`Document ${doc.name}: the principal code is to settle.`);
+  else {
+    const work = open ? counted(open, "{0} code to settle", "{0} codes to settle")
+      : counted(codes.filter((one) => one.predicted).length, "{0} code is suggested", "{0} codes are suggested");
+    say(t`Document ${doc.name}: ${work}.`);
+  }
 }
 const fromSearch = (label, name, decision) => ({ label, name, probability: null, predicted: false, spans: [], decision, known: true });
 function showText(text) {
@@ -160,27 +165,29 @@ function row(code, place) {
   const marks = spansOf(code).length;
   const hints = hintsOf(code);
   const rank = rankOf(code);
-  const state = { accept: "accepted", reject: "rejected", add: "added" }[kind] || (code.predicted ? "suggested" : "perhaps");
-  const odds = code.probability === null ? "" : `, ${Math.round(100 * code.probability)} %`;
+  const state = { accept: t`accepted`, reject: t`rejected`, add: t`added` }[kind] || (code.predicted ? t`suggested` : t`perhaps`);
+  const odds = code.probability === null ? "" : `${Math.round(100 * code.probability)} %`;
   const button = (text, shape, does, pressed) => {
-    const made = element("button", { type: "button", "aria-label": `${text} ${code.label}`, ...(pressed === null ? {} : { "aria-pressed": pressed }) }, shape);
+    const made = element("button", { type: "button", "aria-label": text, ...(pressed === null ? {} : { "aria-pressed": pressed }) }, shape);
     made.addEventListener("click", () => { current = place; does(); });
     return made;
   };
-  const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || (code.known === false ? "a code that this desk does not know" : ""));
+  const head = element("p", {}, element("span", { class: "code" }, code.label), code.name || (code.known === false ? UNKNOWN : ""));
   head.addEventListener("click", () => { current = place; draw(); });
-  const told = element("p", { class: "state" }, `${isUnsure(code) ? "unsure, " : ""}${state}${rank ? `, ${rank === 1 ? "principal" : `no. ${rank}`}` : ""}${odds}`, ...promiseOf(code), `${marks ? `, ${marks} marked` : ""}${hints.length ? `, ${counted(hints.length, "hint")}` : ""}`);
+  const told = element("p", { class: "state" }, [isUnsure(code) ? t`unsure` : "", state, rank === 1 ? t`principal` : rank ? t`no. ${rank}` : "", odds].filter(Boolean).join(", "), ...promiseOf(code),
+    marks ? `, ${t`${marks} marked`}` : "", hints.length ? `, ${counted(hints.length, "{0} hint", "{0} hints")}` : "");
   const tools = element("div", { class: "bar" },
-    button("Accept", "Accept", accept, String(kind === "accept" || kind === "add")),
-    button("Reject", "Reject", reject, String(kind === "reject")), button("Mark words for", "Mark", startMarking, null), button("Unsure of", "Unsure", doubt, String(isUnsure(code))));
+    button(t`Accept ${code.label}`, t`Accept`, accept, String(kind === "accept" || kind === "add")),
+    button(t`Reject ${code.label}`, t`Reject`, reject, String(kind === "reject")),
+    button(t`Mark words for ${code.label}`, t`Mark`, startMarking, null), button(t`Unsure of ${code.label}`, t`Unsure`, doubt, String(isUnsure(code))));
   const side = kind === "reject" ? "no" : kind ? "yes" : "";
   return element("li", { class: side, "aria-current": String(place === current) }, head, ...readingsOf(code), told, tools);
 }
 function promiseOf(code) {
   if (!code.accepted) return [];
-  const share = `${(100 * code.accepted).toLocaleString("en")} %`;
-  const meaning = `One of the likely codes of which ${share} are true, on documents like those that the model was validated on.`;
-  return [element("span", { class: "promise", title: meaning }, `, promised ${share}`)];
+  const share = `${number(100 * code.accepted)} %`;
+  const meaning = t`One of the likely codes of which ${share} are true, on documents like those that the model was validated on.`;
+  return [element("span", { class: "promise", title: meaning }, `, ${t`promised ${share}`}`)];
 }
 // What is said beside decisions.
 const mine = () => doc.remarks.find((one) => one.coder === me.coder) || { comment: "", unsure: [] };
@@ -192,7 +199,7 @@ function doubt() {
   const unsure = !isUnsure(code), others = mine().unsure.filter((label) => label !== code.label);
   remember({ unsure: unsure ? [...others, code.label] : others });
   change("unsure", { key: key(), document: doc.id, label: code.label, unsure });
-  say(unsure ? `You are unsure of ${code.label}. The lead sees that.` : `You are sure of ${code.label} now.`);
+  say(unsure ? t`You are unsure of ${code.label}. The lead sees that.` : t`You are sure of ${code.label} now.`);
   draw();
 }
 // The order of the codes that count: cards keep their places, so it is said on them.
@@ -214,8 +221,8 @@ function putInOrder(labels, told) {
 function makePrincipal() {
   const code = codes[current];
   if (!code || !doc) return;
-  if (!counts(code)) return say(`Accept ${code.label} first: only accepted codes have an order.`, true);
-  putInOrder([code.label, ...inOrder().map((one) => one.label).filter((label) => label !== code.label)], `${code.label} is the principal code.`);
+  if (!counts(code)) return say(t`Accept ${code.label} first: only accepted codes have an order.`, true);
+  putInOrder([code.label, ...inOrder().map((one) => one.label).filter((label) => label !== code.label)], t`${code.label} is the principal code.`);
 }
 function openOrder() {
   if (!doc) return;
@@ -225,20 +232,20 @@ function openOrder() {
 function listOrder(focused = -1) {
   const labels = inOrder().map((one) => one.label);
   at("order-rows").replaceChildren(...inOrder().map((code, place) => {
-    const earlier = element("button", { type: "button", "aria-label": `${code.label} earlier` }, "Earlier");
+    const earlier = element("button", { type: "button", "aria-label": t`${code.label} earlier` }, t`Earlier`);
     earlier.disabled = !place;
     earlier.addEventListener("click", () => {
       labels.splice(place - 1, 0, ...labels.splice(place, 1));
-      putInOrder(labels, `${code.label} is ${place === 1 ? "the principal code" : `no. ${place}`}.`);
+      putInOrder(labels, place === 1 ? t`${code.label} is the principal code.` : t`${code.label} is no. ${place}.`);
       listOrder(place - 1);
     });
     return element("li", {}, element("span", { class: "code" }, code.label), `${code.name || ""} `, earlier);
   }));
-  at("order-told").textContent = !labels.length ? "No code is accepted yet." : myOrder().length ? "The first one is the principal code." : "You have not put them in order yet.";
+  at("order-told").textContent = !labels.length ? t`No code is accepted yet.` : myOrder().length ? t`The first one is the principal code.` : t`You have not put them in order yet.`;
   const buttons = at("order-rows").querySelectorAll("button");
   if (focused >= 0) (buttons[focused].disabled ? buttons[focused + 1] : buttons[focused])?.focus();
 }
-at("no-order-button").addEventListener("click", () => { if (myOrder().length) putInOrder([], "The order is taken back."); listOrder(); });
+at("no-order-button").addEventListener("click", () => { if (myOrder().length) putInOrder([], t`The order is taken back.`); listOrder(); });
 function openComment() {
   if (!doc) return;
   at("comment-text").value = mine().comment;
@@ -248,7 +255,7 @@ function openComment() {
     if (text === mine().comment) return;
     remember({ comment: text });
     change("comment", { key: key(), document: doc.id, text });
-    say(text ? "Your comment is kept. The lead sees it." : "Your comment is taken back.");
+    say(text ? t`Your comment is kept. The lead sees it.` : t`Your comment is taken back.`);
     drawRemarks();
   };
   at("comment").showModal();
@@ -257,13 +264,13 @@ function drawRemarks() {
   const others = (doc ? doc.remarks : []).filter((one) => one.coder !== me.coder || one.comment);
   at("remarks").replaceChildren(...others.map((one) => element("li", {}, remarkOf(one))), ...othersOrders());
 }
-const remarkOf = (one) => `${one.coder}: ${[one.comment, one.unsure.length ? `unsure of ${one.unsure.join(", ")}` : ""].filter(Boolean).join(" · ")}`;
+const remarkOf = (one) => `${one.coder}: ${[one.comment, one.unsure.length ? t`unsure of ${one.unsure.join(", ")}` : ""].filter(Boolean).join(" · ")}`;
 
 const hintsOf = (code) => doc && code && Object.hasOwn(doc.hints, code.label) ? doc.hints[code.label] : [];
 function drawHints() {
   const hints = hintsOf(codes[current]);
   at("hints").hidden = !hints.length;
-  at("hints").replaceChildren(element("ul", {}, ...hints.map((one) => element("li", {}, one.text))));
+  at("hints").replaceChildren(element("ul", {}, ...hints.map((one) => element("li", {}, serverSaid(one.text)))));
 }
 
 // What the rules for codes say, as far as it is decided: a help, so nobody is told where it cannot be had.
@@ -277,7 +284,7 @@ async function hint() {
 }
 
 // Decisions.
-function decide(kind, spans, told) {
+function decide(kind, spans, saying) {
   const code = codes[current];
   if (undoing) say(UNDOING, true);
   if (!code || !doc || undoing) return false;
@@ -285,7 +292,7 @@ function decide(kind, spans, told) {
   code.decision = { kind, spans };
   doc.last = key();
   change("decide", { key: doc.last, document: doc.id, label: code.label, kind, spans, confirmed: code.known === false }, hint);
-  say(`${code.label} ${told}`);
+  say(saying(code.label));
   return true;
 }
 const yes = () => codes[current] && codes[current].probability === null ? "add" : "accept";
@@ -294,16 +301,16 @@ function forward() {
   if (open >= 0) current = open;
   draw();
 }
-function accept() { if (codes[current] && decide(yes(), spansOf(codes[current]), "accepted.")) forward(); }
+function accept() { if (codes[current] && decide(yes(), spansOf(codes[current]), (label) => t`${label} accepted.`)) forward(); }
 function acceptWords() {
   const code = codes[current];
-  if (code && decide(yes(), joined([...spansOf(code), ...code.spans]), "accepted with the model’s words.")) forward();
+  if (code && decide(yes(), joined([...spansOf(code), ...code.spans]), (label) => t`${label} accepted with the model’s words.`)) forward();
 }
-function reject() { if (codes[current] && decide("reject", [], "rejected.")) forward(); }
+function reject() { if (codes[current] && decide("reject", [], (label) => t`${label} rejected.`)) forward(); }
 function undo() {
   undoing += 1;
   const word = key(); // what is seen as done last goes along: another tab may have done more
-  change("undo", () => ({ key: word, document: doc ? doc.id : null, last: doc ? doc.last : null }), (answer) => { show(answer); say("Taken back."); })
+  change("undo", () => ({ key: word, document: doc ? doc.id : null, last: doc ? doc.last : null }), (answer) => { show(answer); say(t`Taken back.`); })
     .then(() => { undoing -= 1; });
 }
 function finish() {
@@ -313,14 +320,14 @@ function finish() {
   const open = read ? unsettled() : codes.filter((one) => one.predicted && !one.decision).length;
   if (!open && read && splitOnPrincipal() && !armed) {
     armed = true;
-    return say("The principal code is not settled: press p on it, or n again to leave it open.", true);
+    return say(t`The principal code is not settled: press p on it, or n again to leave it open.`, true);
   }
   if (open && !armed) {
     armed = true;
-    const left = read ? counted(open, "code is not settled", "codes are not settled") : counted(open, "suggested code is not decided", "suggested codes are not decided");
-    return say(`${left}. Press n again to leave ${open === 1 ? "it" : "them"} out.`, true);
+    return say(read ? counted(open, "{0} code is not settled. Press n again to leave it out.", "{0} codes are not settled. Press n again to leave them out.")
+      : counted(open, "{0} suggested code is not decided. Press n again to leave it out.", "{0} suggested codes are not decided. Press n again to leave them out."), true);
   }
-  say("Saving …");
+  say(t`Saving …`);
   change("finish", { key: key(), document: doc.id }, () => next());
   doc = null; // nothing is decided on it any more
 }
@@ -346,9 +353,9 @@ function startMarking() {
   marking = { cursor: Math.max(0, from), anchor: null };
   draw();
   at("text").focus({ preventScroll: true });
-  say(`Mark the words that prove ${code.label}.`);
+  say(t`Mark the words that prove ${code.label}.`);
 }
-function endMarking() { marking = null; draw(); say("Marking ended."); }
+function endMarking() { marking = null; draw(); say(t`Marking ended.`); }
 function move(to, extend) {
   if (extend && marking.anchor === null) marking.anchor = marking.cursor;
   if (!extend) marking.anchor = null;
@@ -371,14 +378,15 @@ function lineAway(step) {
 }
 function keep(first, last) {
   const spans = joined([...spansOf(codes[current]), [words[first].start, words[last].end]]);
-  decide(yes(), spans, `has ${counted(spans.length, "marked passage")}.`);
+  const passages = counted(spans.length, "{0} marked passage", "{0} marked passages");
+  decide(yes(), spans, (label) => t`${label} has ${passages}.`);
   if (marking) marking = { cursor: marking.cursor, anchor: null };
   draw();
 }
 function drop() {
   const [first, last] = range();
   const spans = spansOf(codes[current]).filter(([start, end]) => end <= words[first].start || start >= words[last].end);
-  decide(yes(), spans, "lost these words.");
+  decide(yes(), spans, (label) => t`${label} lost these words.`);
   draw();
 }
 const wordAt = (node) => {
@@ -420,7 +428,7 @@ async function search() {
   if (!answer || !answer.ok || asked !== at("asked").value.trim()) return;
   const found = await answer.json();
   const exact = found.some((one) => one.label.toLowerCase() === asked.toLowerCase());
-  if (asked && !exact && !/\s/u.test(asked)) found.push({ label: asked, name: "a code that this desk does not know", known: false });
+  if (asked && !exact && !/\s/u.test(asked)) found.push({ label: asked, name: UNKNOWN, known: false });
   answered = asked;
   list(found);
 }
@@ -444,8 +452,8 @@ function take(place) {
   const found = results[place];
   at("search").close();
   if (found.known !== false) return add(found);
-  at("unknown-title").textContent = `${found.label} is no code that this desk knows. Take it all the same?`;
-  say(`${found.label} was not taken.`);
+  at("unknown-title").textContent = t`${found.label} is no code that this desk knows. Take it all the same?`;
+  say(t`${found.label} was not taken.`);
   at("take-button").onclick = () => { at("unknown").close(); add(found); }; // now: the next key comes before a close event
   at("unknown").showModal();
 }
@@ -454,7 +462,7 @@ function add(found) {
   let there = codes.findIndex((one) => one.label === found.label);
   if (there < 0) there = codes.push({ ...fromSearch(found.label, found.known === false ? "" : found.name, null), known: found.known !== false }) - 1;
   current = there;
-  decide(yes(), spansOf(codes[current]), "added.");
+  decide(yes(), spansOf(codes[current]), (label) => t`${label} added.`);
   draw();
 }
 at("asked").addEventListener("input", search);
@@ -471,24 +479,23 @@ at("asked").addEventListener("keydown", async (event) => {
 async function openWhy(code) {
   if (!doc || !code || !code.label) return;
   at("why-title").textContent = `${code.label} ${code.name || ""}`;
-  at("why-told").textContent = "Looking …";
+  at("why-told").textContent = t`Looking …`;
   at("why").showModal();
   const answer = await ask(`why?document=${doc.id}&label=${encodeURIComponent(code.label)}`).catch(() => null);
-  const told = answer && answer.ok ? whyOf(await answer.json()) : ["This cannot be had now. Try it again."];
-  at("why-told").replaceChildren(...told.map((text) => element("p", {}, text)));
+  const sentences = answer && answer.ok ? whyOf(await answer.json()) : [t`This cannot be had now. Try it again.`];
+  at("why-told").replaceChildren(...sentences.map((text) => element("p", {}, text)));
 }
-const percent = (share) => `${(100 * share).toLocaleString("en", { maximumSignificantDigits: 2 })} %`;
+const percent = (share) => `${(100 * share).toLocaleString(LANGUAGE, { maximumSignificantDigits: 2 })} %`;
 function whyOf(found) {
-  if (!found) return ["The model does not know this code, so it never suggests it. Its training documents did not have it."];
-  const text = Array.from(doc.text), words = found.spans.map(([start, end]) => `“${text.slice(start, end).join("")}”`);
-  return [`Its probability is ${percent(found.probability)}. Codes above ${percent(found.threshold)} are suggested, and some of the next.`,
-    `That is place ${number(found.place)} of the ${counted(found.labels, "code")} that the model knows.`,
-    words.length ? `Words that speak for it: ${words.join(", ")}.` : "No word of the document speaks for it."];
+  if (!found) return [t`The model does not know this code, so it never suggests it. Its training documents did not have it.`];
+  const text = Array.from(doc.text), words = found.spans.map(([start, end]) => `“${text.slice(start, end).join("")}”`).join(", ");
+  return [t`Its probability is ${percent(found.probability)}. Codes above ${percent(found.threshold)} are suggested, and some of the next.`,
+    found.labels === 1 ? t`It is the only code that the model knows.` : t`That is place ${number(found.place)} of the ${number(found.labels)} codes that the model knows.`,
+    words ? t`Words that speak for it: ${words}.` : t`No word of the document speaks for it.`];
 }
 at("why-button").addEventListener("click", () => openWhy(results[chosen] || { label: at("asked").value.trim() }));
 
 // Figures.
-const number = (value) => value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: 2 });
 function table(caption, heads, rows) {
   const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
   const body = rows.map((cells) => element("tr", {}, ...cells.map((cell) =>
@@ -497,21 +504,21 @@ function table(caption, heads, rows) {
 }
 async function openFigures() {
   if (!me || me.role !== "lead") return;
-  at("figures-content").replaceChildren(element("p", { role: "status" }, "Counting …"));
+  at("figures-content").replaceChildren(element("p", { role: "status" }, t`Counting …`));
   at("figures").showModal();
   const found = await insist("figures");
   const share = (one) => {
     const value = one.suggested ? one.accepted / one.suggested : 0;
-    return element("span", {}, element("meter", { min: 0, max: 1, value, "aria-label": `accepted share of ${one.label}` }), ` ${Math.round(100 * value)} %`);
+    return element("span", {}, element("meter", { min: 0, max: 1, value, "aria-label": t`accepted share of ${one.label}` }), ` ${Math.round(100 * value)} %`);
   };
   at("figures-content").replaceChildren(
-    element("p", {}, `Finished: ${number(found.finished)} of ${counted(found.documents, "document")}.`),
-    table("Coders", ["coder", "role", "documents", "seconds a document"], found.coders.map((one) => [one.coder, one.role, one.documents, one.seconds])),
-    table("Agreement", ["first", "second", "documents", "agreed", "codes given", "F1", "κ"], found.pairs.map((pair) => [
-      pair.first, pair.second, pair.documents, pair.percent === null ? "–" : `${number(pair.percent)} % (${pair.agreed} of ${pair.decisions})`,
-      `${pair.first_gave} and ${pair.second_gave}, both ${pair.both_gave}`, pair.f1 === null ? "–" : `${number(pair.f1)} %`, pair.kappa])),
-    table("Principal code", ["first", "second", "documents", "the same"], found.principals.map((pair) => [pair.first, pair.second, pair.documents, pair.agreed])),
-    table("Codes", ["code", "suggested", "accepted", "rejected", "added", "share"],
+    element("p", {}, counted(found.documents, "Finished: {1} of {0} document.", "Finished: {1} of {0} documents.", number(found.finished))),
+    table(t`Coders`, [t`coder`, t`role`, t`documents`, t`seconds a document`], found.coders.map((one) => [one.coder, ROLES[one.role], one.documents, one.seconds])),
+    table(t`Agreement`, [t`first`, t`second`, t`documents`, t`agreed`, t`codes given`, "F1", "κ"], found.pairs.map((pair) => [
+      pair.first, pair.second === "model" ? t`model` : pair.second, pair.documents, pair.percent === null ? "–" : t`${number(pair.percent)} % (${number(pair.agreed)} of ${number(pair.decisions)})`,
+      t`${number(pair.first_gave)} and ${number(pair.second_gave)}, both ${number(pair.both_gave)}`, pair.f1 === null ? "–" : `${number(pair.f1)} %`, pair.kappa])),
+    table(t`Principal code`, [t`first`, t`second`, t`documents`, t`the same`], found.principals.map((pair) => [pair.first, pair.second, pair.documents, pair.agreed])),
+    table(t`Codes`, [t`code`, t`suggested`, t`accepted`, t`rejected`, t`added`, t`share`],
       found.codes.slice(0, 200).map((one) => [one.label, one.suggested, one.accepted, one.rejected, one.added, share(one)])));
 }
 
@@ -551,4 +558,4 @@ for (const [id, does] of Object.entries({
 at("order").addEventListener("change", () => at("order").blur());
 at("keys").append(...Object.entries(KEYS).map(([name, text]) => element("tr", {}, element("th", { scope: "row" }, element("kbd", {}, name)), element("td", {}, text))));
 
-ask("me").then(async (answer) => answer.ok ? welcome(await answer.json()) : showSignIn("Sign in to begin."), () => showSignIn("The server does not answer."));
+ask("me").then(async (answer) => answer.ok ? welcome(await answer.json()) : showSignIn(t`Sign in to begin.`), () => showSignIn(t`The server does not answer.`));

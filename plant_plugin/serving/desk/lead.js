@@ -1,7 +1,8 @@
 "use strict";
 // What only leads see: the list of documents, and what each coder said of one. The server refuses others.
-const STATES = { open: "open", begun: "begun", split: "split", done: "done" };
-const SAID = { accept: "accepted it", add: "added it", reject: "rejected it", "": "left it out" };
+const STATES = { open: t`open`, begun: t`begun`, split: t`split`, done: t`done` };
+const SAID = { accept: t`accepted it`, add: t`added it`, reject: t`rejected it`, "": t`left it out` };
+const READING = { finished: t`finished`, "has it": t`has it`, "was given it": t`was given it`, "began it": t`began it` };
 let listedLast = 0; // id of the last document of the list
 
 // A document with the readings of its coders: codes on which they are split come first, with all words that they marked.
@@ -19,7 +20,7 @@ function withReadings(codes, readings) {
 function readingsOf(code) {
   if (!code.readings) return [];
   const said = code.readings.map((one) => `${one.coder} ${SAID[one.kind]}`).join(" · ");
-  return [element("p", { class: code.split ? "readings split" : "readings" }, code.split ? `Split: ${said}` : said)];
+  return [element("p", { class: code.split ? "readings split" : "readings" }, code.split ? t`Split: ${said}` : said)];
 }
 const unsettled = () => codes.filter((one) => one.split && !one.decision).length;
 
@@ -32,8 +33,9 @@ function splitOnPrincipal() { // no code is the principal one of more than half,
 }
 function othersOrders() {
   if (!doc) return [];
-  const told = others().map(([coder, [first, ...rest]]) => element("li", {}, `${coder}: principal code ${first}${rest.length ? `, then ${rest.join(", ")}` : ""}`));
-  return splitOnPrincipal() ? [...told, element("li", {}, "Split on the principal code.")] : told;
+  const told = others().map(([coder, [first, ...rest]]) => element("li", {},
+    rest.length ? t`${coder}: principal code ${first}, then ${rest.join(", ")}` : t`${coder}: principal code ${first}`));
+  return splitOnPrincipal() ? [...told, element("li", {}, t`Split on the principal code.`)] : told;
 }
 
 // The list.
@@ -45,9 +47,9 @@ async function openDocuments() {
 async function listDocuments(further = false) {
   const asked = new URLSearchParams({ state: at("documents-state").value, name: at("documents-name").value.trim(), after: further ? listedLast : 0 });
   const answer = await ask(`documents?${asked}`).catch(() => null);
-  if (!answer || !answer.ok) return say("The list cannot be had now.", true);
+  if (!answer || !answer.ok) return say(t`The list cannot be had now.`, true);
   const found = await answer.json();
-  at("documents-counts").textContent = Object.keys(STATES).map((state) => `${number(found.counts[state])} ${STATES[state]}`).join(" · ");
+  at("documents-counts").textContent = Object.keys(STATES).map((state) => t`${number(found.counts[state])} ${STATES[state]}`).join(" · ");
   const rows = found.documents.map((one) => documentRow(one, found.coders, found.remarks[one.id] || []));
   if (further) at("documents-rows").append(...rows);
   else at("documents-rows").replaceChildren(...rows);
@@ -55,19 +57,19 @@ async function listDocuments(further = false) {
   at("documents-more").hidden = !found.more;
 }
 function documentRow(one, coders, remarks) {
-  const does = (text, told, path, coder) => {
-    const made = element("button", { type: "button", "aria-label": `${told} ${one.name}` }, text);
+  const does = (text, label, path, coder) => {
+    const made = element("button", { type: "button", "aria-label": label }, text);
     made.addEventListener("click", () => change(path, { key: key(), document: one.id, ...coder() }, () => listDocuments()));
     return made;
   };
-  const readers = one.readers.map((reader) => element("p", {}, `${reader.coder} ${reader.state} `,
-    ...(reader.state === "finished" ? [does("Open again", `Open again for ${reader.coder}:`, "reopen", () => ({ coder: reader.coder }))] : [])));
-  const whom = element("select", { "aria-label": `Coder for ${one.name}` }, ...coders.map((name) => element("option", { value: name }, name)));
-  const read = element("button", { type: "button", "aria-label": `Read ${one.name}` }, "Read");
+  const readers = one.readers.map((reader) => element("p", {}, `${reader.coder} ${READING[reader.state]} `,
+    ...(reader.state === "finished" ? [does(t`Open again`, t`Open again for ${reader.coder}: ${one.name}`, "reopen", () => ({ coder: reader.coder }))] : [])));
+  const whom = element("select", { "aria-label": t`Coder for ${one.name}` }, ...coders.map((name) => element("option", { value: name }, name)));
+  const read = element("button", { type: "button", "aria-label": t`Read ${one.name}` }, t`Read`);
   read.addEventListener("click", () => { at("documents").close(); change("take", { key: key(), document: one.id }, show); });
-  const wants = one.state === "done" ? "" : `${one.readers.filter((reader) => reader.state === "finished").length} of ${one.wanted} finished`;
+  const wants = one.state === "done" ? "" : t`${one.readers.filter((reader) => reader.state === "finished").length} of ${one.wanted} finished`;
   return element("tr", {}, element("th", { scope: "row" }, one.name), element("td", {}, STATES[one.state], element("p", {}, wants)),
-    element("td", {}, ...readers, ...remarks.map((remark) => element("p", { class: "remark" }, remarkOf(remark)))), element("td", {}, element("div", { class: "bar" }, whom, does("Give", "Give", "give", () => ({ coder: whom.value })), read)));
+    element("td", {}, ...readers, ...remarks.map((remark) => element("p", { class: "remark" }, remarkOf(remark)))), element("td", {}, element("div", { class: "bar" }, whom, does(t`Give`, t`Give ${one.name}`, "give", () => ({ coder: whom.value })), read)));
 }
 at("documents-state").addEventListener("change", () => listDocuments());
 at("documents-name").addEventListener("input", () => listDocuments());
@@ -78,12 +80,13 @@ at("documents-button").addEventListener("click", openDocuments);
 async function asLead(path, headers, body) {
   const answer = await fetch(`/desk/${path}`, { method: "POST", headers: { "x-csrf": me.csrf, ...headers }, body, cache: "no-store", redirect: "error" }).catch(() => null);
   if (answer && answer.ok) return answer.json();
-  if (answer && answer.status === 413) throw new Error("It is larger than this server takes: plant serve --max-bytes. Or use plant desk add-documents.");
-  const refusal = answer ? await answer.json().catch(() => ({})) : {};
-  throw new Error(refusal.detail || "This cannot be done now. Try it again.");
+  if (answer && answer.status === 413) throw new Error(t`It is larger than this server takes: plant serve --max-bytes. Or use plant desk add-documents.`);
+  if (answer && answer.status === 422) throw new Error(t`The name is longer than 60 characters, or has one that it cannot have.`);
+  const refusal = answer && answer.status < 500 ? await answer.json().catch(() => ({})) : {};
+  throw new Error(refusal.detail ? serverSaid(refusal.detail) : t`This cannot be done now. Try it again.`);
 }
 async function tell(does) {
-  at("team-told").textContent = "Working …";
+  at("team-told").textContent = t`Working …`;
   try { at("team-told").textContent = await does(); } catch (error) { at("team-told").textContent = error.message; }
 }
 at("upload").addEventListener("submit", (event) => {
@@ -96,10 +99,11 @@ at("upload").addEventListener("submit", (event) => {
       const found = await asLead(`upload?${asked}`, { "content-type": "application/octet-stream" }, file);
       added += found.added;
       there += found.there;
-      if (found.note) notes.push(found.note);
+      if (found.note) notes.push(serverSaid(found.note));
     }
     await listDocuments();
-    return [`${counted(added, "document")} added, ${number(there)} there before.`, ...notes].join("\n");
+    const news = counted(added, "{0} document added", "{0} documents added");
+    return [t`${news}, ${number(there)} there before.`, ...notes].join("\n");
   });
 });
 at("account").addEventListener("submit", (event) => {
@@ -108,6 +112,6 @@ at("account").addEventListener("submit", (event) => {
     const name = at("account-name").value.trim();
     const found = await asLead("accounts", { "content-type": "application/json" }, JSON.stringify({ name, role: at("account-role").value }));
     await listDocuments();
-    return `Token of ${name}, shown only this once: ${found.token}`;
+    return t`Token of ${name}, shown only this once: ${found.token}`;
   });
 });

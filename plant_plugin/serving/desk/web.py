@@ -1,4 +1,4 @@
-"""The desk in the browser: its page, and what the page asks for.
+"""What the desk's page asks for.
 
 Whoever is not signed in gets the page, which holds nothing, and 401. A sign-in is a cookie that no script reads and no
 other site's request carries (HttpOnly, SameSite=Strict); what changes something bears a second word, which only the
@@ -12,11 +12,9 @@ import contextlib
 import hmac
 import logging
 import time
-from collections.abc import Callable
-from importlib.resources import files
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import Depends, HTTPException, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
@@ -36,6 +34,7 @@ from plant_plugin.serving.desk.document_page import hints_of, shown
 from plant_plugin.serving.desk.figures import Figures, figures_apart
 from plant_plugin.serving.desk.listed import Codes
 from plant_plugin.serving.desk.order import OrderQuestion, put_in_order
+from plant_plugin.serving.desk.page import PATH, router
 from plant_plugin.serving.desk.people import LONGEST, SignIn
 from plant_plugin.serving.desk.store import Decision, Desk, Suggestions
 from plant_plugin.serving.desk.suggestions import AHEAD, model_hash, suggest
@@ -46,18 +45,11 @@ from plant_plugin.serving.model_queue import Busy, Failed, ModelQueue
 
 logger = logging.getLogger(__name__)
 
-PATH = "/desk"
 COOKIE = "plant_desk"
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
 WAIT = 2.0  # seconds between two looks for documents that the model has not read
 FRESH = 30.0  # seconds for which figures are not counted again
 UNREADABLE = HTTPException(401, "sign in")
 ELSEWHERE = HTTPException(403, "this request does not come from the desk's page")
-
-router = APIRouter(prefix=PATH, include_in_schema=False)
 
 
 class Sitting:
@@ -155,21 +147,6 @@ def from_page(request: Request, who: Reads) -> SignIn:
 
 
 Changes = Annotated[SignIn, Depends(from_page)]
-
-
-def _file(name: str, media_type: str) -> Callable[[], Response]:
-    def answer() -> Response:
-        content = files(__package__).joinpath(name).read_bytes()
-        return Response(content, media_type=media_type, headers={"content-security-policy": POLICY})
-
-    return answer
-
-
-# The page, its script and its style, the same for everybody.
-router.get("")(_file("desk.html", "text/html"))
-router.get("/desk.js")(_file("desk.js", "text/javascript"))
-router.get("/lead.js")(_file("lead.js", "text/javascript"))
-router.get("/desk.css")(_file("desk.css", "text/css"))
 
 
 @router.post("/sign-in", dependencies=[Depends(same_site)])

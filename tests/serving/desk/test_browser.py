@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from desk_coding import code, coder
-from desk_robot import Robot, Said, Server, chromium
+from desk_robot import BROKEN, Robot, Said, Server, chromium
 from running_server import Running
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
@@ -310,19 +310,6 @@ def test_a_lead_finds_a_split_sees_both_sides_and_settles_it(browser: Any, desk:
 
 
 CARDS = "[...document.querySelectorAll('#codes > li')].map((one) => [one.offsetTop, one.offsetHeight])"
-BROKEN = """() => {  // words that stand on two lines, of all text that is seen
-  const broken = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-    if (!node.parentElement.checkVisibility()) continue;
-    for (const word of node.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
-      const range = document.createRange();
-      range.setStart(node, word.index);
-      range.setEnd(node, word.index + word[0].length);
-      if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
-    }
-  }
-  return broken;
-}"""
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -286,7 +286,7 @@ def test_hints_follow_what_is_decided(sitter: Sitter, monkeypatch: pytest.Monkey
 
 
 def test_every_route_is_attacked_below() -> None:
-    public = {"/desk", "/desk/desk.js", "/desk/lead.js", "/desk/desk.css", "/desk/sign-in"}
+    public = {"/desk", "/desk/texts.js", "/desk/desk.js", "/desk/lead.js", "/desk/desk.css", "/desk/sign-in"}
     every = {route.path for each in (router, *ROUTERS) for route in each.routes}
     assert every == public | {path.partition("?")[0] for path in (*BODIES, *READS)}
 
@@ -399,7 +399,7 @@ def test_cookie_and_policies(app: Any, desk: Desk) -> None:
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
     assert "http://" not in page.text.replace("http://www.w3.org", "")
-    for path in ("/desk/desk.js", "/desk/lead.js", "/desk/desk.css"):
+    for path in ("/desk/texts.js", "/desk/desk.js", "/desk/lead.js", "/desk/desk.css"):
         assert client.get(path).status_code == 200
     secure = browser(app, base_url=f"https://{HOST}")
     answer = secure.post("/desk/sign-in", json={"token": desk.people.renew("ana")})
