@@ -25,6 +25,7 @@ from plant_plugin.relevance.mutual_information import Floats
 from plant_plugin.relevance.packed_weights import packed, unpacked
 from plant_plugin.relevance.pruned_index import PRUNED_ABOVE, PrunedIndex
 from plant_plugin.relevance.ridge import RidgeOptions, solve_ridge
+from plant_plugin.relevance.term_table import TermTable
 from plant_plugin.relevance.terms import TermRows, Terms, with_lead
 
 LISTED = max(SHORTLIST_SIZES)  # labels whose candidates are scored where a row of all is asked for, of very many
@@ -46,8 +47,8 @@ class LinearModel:
         self.weights.data = self.weights.data.astype(np.float16).astype(np.float32)
 
     @cached_property
-    def _by_term(self) -> sp.csr_array:
-        return sp.csr_array(self.weights.T)
+    def _by_term(self) -> TermTable:
+        return TermTable.of(self.weights)
 
     @property
     def pruned(self) -> bool:
@@ -141,10 +142,9 @@ class LinearModel:
         All other labels have then the lowest score of these.
         """
         if not self.pruned:
-            scores: Floats = (features @ self._by_term).toarray()
-            return scores
+            return self._by_term.scores(features)
         labels, candidate_scores = self.index.candidates(features, self.weights, LISTED)
-        scores = candidate_scores.min(axis=1, keepdims=True).repeat(self.weights.shape[0], axis=1)
+        scores: Floats = candidate_scores.min(axis=1, keepdims=True).repeat(self.weights.shape[0], axis=1)
         np.put_along_axis(scores, labels.astype(np.int64), candidate_scores, axis=1)
         return scores
 

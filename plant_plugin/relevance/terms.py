@@ -6,7 +6,6 @@ Shapes: B texts, V terms.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from plant_plugin.data.words import words_by
+from plant_plugin.relevance.mutual_information import narrow
 
 MOST_WORDS = 50_000  # whose terms are kept in memory
 CUT = "…"  # after a word that stands for all that begin so
@@ -83,19 +83,13 @@ class TermRows:
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
         """Rows (B, V) of texts, CSR float32: (1 + log n) times inverse document frequency, divided by the norm."""
-        columns: list[int] = []
-        counts: list[int] = []
-        offsets = [0]
         if len(self._of_words) > MOST_WORDS:
             self._of_words.clear()
-        for text in texts:
-            counted = Counter(self._columns(text))
-            columns += counted
-            counts += counted.values()
-            offsets.append(len(columns))
-        parts = np.array(counts, np.float32), np.array(columns, np.int32), np.array(offsets, np.int32)
-        rows = sp.csr_array(parts, shape=(len(offsets) - 1, len(self.vocabulary)))
-        rows.sort_indices()
+        found = [np.fromiter(self._columns(text), np.int32) for text in texts]
+        columns = np.concatenate([np.empty(0, np.int32), *found])
+        parts = np.ones(len(columns), np.float32), columns, narrow(np.cumsum([0, *map(len, found)]))
+        rows = sp.csr_array(parts, shape=(len(found), len(self.vocabulary)))
+        rows.sum_duplicates()  # counts, in the order of columns
         np.log(rows.data, rows.data)
         rows.data += 1
         np.multiply(rows.data, self.frequency[rows.indices], out=rows.data, casting="same_kind")
@@ -112,7 +106,7 @@ class TermRows:
         return chain.from_iterable(map(columns_of_word.__getitem__, words))
 
     def _known(self, terms: Iterable[str]) -> list[int]:
-        return [column for term in terms if (column := self.vocabulary.get(term)) is not None]
+        return [column for column in map(self.vocabulary.get, terms) if column is not None]
 
 
 def of_norm_1(rows: sp.csr_array) -> sp.csr_array:

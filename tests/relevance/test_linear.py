@@ -89,7 +89,7 @@ def test_weights_take_eight_bytes_each(task) -> None:
     model = PlantedScores.fit(texts, labels, EVERYTHING)
     model = model.with_names(["word1 word2"] * 5, np.arange(5))
     model = model.with_name_weight(2.0)
-    for weights in (model.linear.weights, model.linear._by_term):
+    for weights in (model.linear.weights, model.linear._by_term.of_others):
         assert {weights.data.dtype, weights.indices.dtype} == {np.dtype("float32"), np.dtype("int32")}
 
 
