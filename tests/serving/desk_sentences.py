@@ -5,18 +5,22 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 
+from plant_plugin import errors
 from plant_plugin.errors import PlantError
 from plant_plugin.model.coding_rules import CodingRules
 from plant_plugin.model.sides import WORDS
-from plant_plugin.serving.desk import page, people
+from plant_plugin.serving.desk import opening, page, people
 
 DESK = Path(page.__file__).parent
 SCRIPTS = ("texts.js", "desk.js", "lead.js")
 TAGGED = re.compile(r"(?<![\w$])t`([^`]*)`")
 COUNTED = re.compile(r'counted\([^"]*?"([^"]*)", "([^"]*)"')
+PLACES = re.compile(r"\{\d\}")  # of values
 HINTS = ("text", "what", "finer")  # what hints are put together from
 
 
@@ -101,3 +105,45 @@ def by_the_server() -> set[str]:
     """Every sentence that the server hands to the page to be shown."""
     said = {one for module in DESK.glob("*.py") for one in refusals(module.read_text(encoding="utf-8"))}
     return {*said, *of_accounts(), *of_hints(), str(PlantError("{1}", where="{0}", fix="{2}").message)}
+
+
+def texts_of(module: ModuleType) -> Iterator[str]:
+    """Every text of a module, as a catalogue has it."""
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and (said := sentence(node)):
+            yield said
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and (said := sentence(node.left)):
+            yield f"{said}{{0}}"
+
+
+def pattern(sentence: str) -> re.Pattern[str]:
+    """What a sentence is with any values."""
+    return re.compile("(.+?)".join(map(re.escape, PLACES.split(sentence))))
+
+
+def of_files(sentences: Iterable[str]) -> set[str]:
+    """Those sentences that the reading of a file can say: its modules have them, alone, with values, or as a value."""
+    import plant_plugin.data.several_files
+
+    names = [name for name in sys.modules if name.startswith("plant_plugin.data.")]
+    modules = [errors, opening, plant_plugin.data.several_files, *(sys.modules[name] for name in sorted(names))]
+    texts = {one for module in modules for one in texts_of(module)}
+    texts |= {f"{one} {{1}}" for one in texts if one.startswith("{0}, ")}  # a place, and the number that tables add
+    found = [match for one in sentences for match in map(pattern(one).fullmatch, texts) if match]
+    there = texts | {value for match in found for value in match.groups()}
+    forms = [
+        re.compile(".*".join(map(re.escape, PLACES.split(one)))) for one in texts if re.search(r"\w\w+ \w\w+", one)
+    ]
+    return {
+        one
+        for one in sentences
+        if one in there or any(map(pattern(one).fullmatch, there)) or any(form.fullmatch(one) for form in forms)
+    }
+
+
+def translated(said: str, own: dict[str, str]) -> str:
+    """Return what the server said as the page says it: ``serverSaid`` of texts.js, literally."""
+    for english in sorted(own, key=len, reverse=True):
+        if found := pattern(english).fullmatch(said):
+            return PLACES.sub(lambda place: translated(found[int(place[0][1]) + 1], own), own[english])
+    return said

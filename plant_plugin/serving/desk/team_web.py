@@ -53,7 +53,7 @@ def add_file(desk: Desk, name: str, content: bytes, coders: int) -> dict[str, ob
     with TemporaryDirectory() as folder, _as_refusal(folder):
         path = Path(folder) / name
         path.write_bytes(content)
-        read = documents_of((str(path),), None, DEFAULT._replace(labels=None), False, "--skip-bad")
+        read = documents_of((str(path),), None, DEFAULT._replace(labels=None))
         ids = desk.add_documents([(document.name, document.text) for document in not_empty(read)], wanted=coders)
     there, note = ids.count(0), read.note.replace(folder + os.sep, "")
     return {"added": len(ids) - there, "there": there, "note": note}

@@ -11,7 +11,7 @@ const counted = (many, one, more, ...values) => translated(many === 1 ? one : mo
 // What the server says has its values in it already: the longest key that fits is the sentence, and so for its values.
 const PATTERNS = Object.entries(TEXTS.server).sort(([one], [other]) => other.length - one.length).map(([english, own]) => {
   const plain = english.replace(/[.*+?^$()|[\]{}\\]/g, "\\$&");
-  return [new RegExp(`^${plain.replace(/\\\{\d\\\}/g, "(.+?)")}$`, "s"), own];
+  return [new RegExp(`^${plain.replace(/\\\{\d\\\}/g, "(.+?)")}$`), own]; // a value is of one line
 });
 function serverSaid(text) {
   for (const [pattern, own] of PATTERNS) {

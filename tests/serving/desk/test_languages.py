@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from desk_coding import code, coder
 from desk_robot import BROKEN, Robot, chromium
+from desk_sentences import PLACES
 from running_server import Running
 
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
@@ -170,8 +171,8 @@ def test_what_the_server_says_is_found_again_with_its_values(browser: Any, url: 
     page = browser.new_context(locale=LOCALES[language]).new_page()
     page.goto(f"{url}/desk")
     for english, said in texts(language)["server"].items():
-        values = [f"E1{place}.9" for place in range(len(re.findall(r"\{\d\}", english)))]
-        assert page.evaluate("serverSaid", english.format(*values)) == said.format(*values)
+        there, here = (PLACES.sub(lambda place: f"E1{place[0][1]}.9", one) for one in (english, said))
+        assert page.evaluate("serverSaid", there) == here
     assert page.evaluate("serverSaid", "whatever nobody has translated") == "whatever nobody has translated"
 
 
@@ -184,6 +185,22 @@ def test_a_refusal_is_read_in_german(browser: Any, desk: Desk, url: str) -> None
     robot.press("u")
     robot.page.wait_for_function("() => document.querySelector('#said.wrong') !== null")
     assert "in einem anderen Tab geändert: Nichts wurde rückgängig gemacht" in robot.page.inner_text("#said")
+
+
+def test_a_lead_reads_in_spanish_what_is_wrong_with_a_file(browser: Any, desk: Desk, url: str) -> None:
+    robot = Robot(browser, url, desk.people.add("lea", "lead"), 390, "es-ES")
+    page = robot.page
+    robot.look()
+    robot.press("d")
+    page.locator("#documents summary").click()
+    bad = {"name": "casos.csv", "mimeType": "text/csv", "buffer": b"id,text\nHC-9,sign3x,sign4x\n"}
+    page.set_input_files("#upload-files", bad)
+    page.locator("#upload button").click()
+    page.wait_for_function("() => at('team-told').textContent.startsWith('casos.csv')")
+    assert page.inner_text("#team-told") == (
+        "casos.csv, línea 2: 3 columnas donde la cabecera tiene 2\n"
+        "  Qué hacer: ponga entre comillas los textos con comas"
+    )
 
 
 def test_numbers_are_written_as_the_reader_does(browser: Any, url: str) -> None:

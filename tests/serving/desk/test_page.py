@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import json
 import re
@@ -11,17 +12,19 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra: pip install 'plant-plugin[serve]'")
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'plant-plugin[serve]'")
 
-from desk_sentences import DESK, SCRIPTS, TAGGED, by_the_server, of_html, on_the_page
+from desk_sentences import DESK, PLACES, SCRIPTS, TAGGED, by_the_server, of_files, of_html, on_the_page, translated
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from plant_plugin.serving.desk.page import COOKIE, ENGLISH, OTHERS, accepted, page, router, texts
+from plant_plugin.serving.desk.store import Desk
+from plant_plugin.serving.desk.team_web import add_file
+from plant_plugin.serving.desk.turns import Refused
 
 SAID = {"page": on_the_page(), "server": by_the_server()}
 THE_SAME = {  # in another language, too
     "Deutsch", "English", "Español", "Esc", "Enter", "Name", "NAME", "principal", "bilateral", "{0} {1}",
 }  # fmt: skip
-PLACES = re.compile(r"\{\d\}")
 
 
 @pytest.fixture
@@ -83,8 +86,9 @@ def test_a_language_that_there_is_not_changes_nothing(client: TestClient, wrong:
 def test_every_sentence_has_an_entry_and_every_entry_a_sentence(language: str, kind: str) -> None:
     assert len(SAID[kind]) > 30
     own = texts(language)[kind]
+    said_of_files = of_files(own) if kind == "server" else set()
     assert SAID[kind] - own.keys() == set(), f"say these in {language}.json"
-    assert own.keys() - SAID[kind] == set(), f"nobody says these of {language}.json"
+    assert own.keys() - SAID[kind] - said_of_files == set(), f"nobody says these of {language}.json"
     for english, said in own.items():
         assert sorted(PLACES.findall(english)) == sorted(PLACES.findall(said)), english
         assert said.strip() == said != "", english
@@ -115,6 +119,45 @@ def test_the_page_is_in_one_language(language: str) -> None:
             )
     options = re.findall(r'<option value="(\w+)" lang="(\w+)">', rest)
     assert options == [(one, one) for one in sorted((ENGLISH, *OTHERS))]
+
+
+BAD = [  # files that a lead may add by mistake
+    ("a.txt", b""), ("a.csv", b"id,text\n"), ("a.csv", b"id,note\n1,fever\n"), ("a.csv", b"id,txt\n1,fever\n"),
+    ("a.csv", b"id,text,text\n1,a,b\n"), ("a.csv", b"id,text\n1,a,b\n"), ("a.csv", b'id,text\n1,"a\n'),
+    ("a.csv", b"fever,cough\n"), ("a.csv", b"text\ngr\xf6\xdfe\n"), ("a.txt", b"\xff\xfe\xff"), ("a.txt", b"a\0b"),
+    ("a.txt", "a b".encode("utf-16-le")), ("a.jsonl", b'{"text": "a"\n'), ("a.jsonl", b'{"note": "a"}\n'),
+    ("a.jsonl", b'{"text": 3}\n'), ("a.json", b'{"columns": [1], "index": [1], "data": [[1]]}'),
+    ("a.json", b'{"a": {"text": "b"}}'), ("a.json", b'{"docs": [{"text": "b"}]}'),
+    ("a.json", b'{"text": ["a", "b"]}'), ("a.jsonl", b'{"resourceType": "Bundle"}\n'),
+    ("a.jsonl", b'{"data": {}, "annotations": []}\n'), ("a.jsonl", b'{"passages": []}\n'),
+    ("a.jsonl", b'{"paragraphs": []}\n'), ("a.jsonl", b'{"tokens": [], "tags": []}\n'), ("a.pdf", b"%PDF-1.4"),
+    ("a.docx", b"PK\x03\x04"), ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), ("a.txt", gzip.compress(b"a")),
+    ("a.csv.gz", b"a"), ("a.rtf", b"{\\rtf1 a}"), ("a.png", b"\x89PNG"), ("a.7z", b"7z\xbc\xaf\x27\x1c"),
+    ("a.bz2", b"BZh91AY&SY"), ("a.txt", b"PAR1\x15"), ("a.txt", b"ARROW1\0"), ("a.db", b"SQLite format 3\0"),
+    ("a.h5", b"\x89HDF\r\n"), ("a.npy", b"\x93NUMPY"), ("a.pkl", b"\x80\x04"), ("a.txt", b"#FORMAT=WebAnno TSV 3\n"),
+    ("a.html", b"<html><body></body></html>"), ("a.txt", b"1|t|a\n"), ("a.ann", b"T1\tDisease 0 4\tflu\n"),
+    ("a.conll", b"flu B-D\nis O\n"), ("a.tsv", b"id,text\n1,a\n"), ("a.tsv", b"id\ttext\n1\ta\n"),
+    ("a.txt", b"a\tb\nc\n"), ("a.txt", b"a\tb\tc\td\n"), ("a.txt", b"__label__ a\n"), ("a.txt", b'"__label__A a"\n'),
+    ("a.txt", b"a b\t<http://a> <http://b>\n"), ("a.xlsx", b"a"), ("a.parquet", b"PAR1"),
+]  # fmt: skip
+VALUE = re.compile(
+    r"a(\.\w+)+|\.\w+|\d+|'\w+'|id(, \w+)*|note|te?xt|\w+_column|int|le|gzip|bzip2|7z|HDF5|Parquet|UTF-8|[A-Z]\w+"
+    r"|(plant prepare|jq -c|pdftotext|bunzip2) .*|to_json\(.*\)|\{.*\}"
+)
+
+
+@pytest.mark.parametrize(("name", "content"), BAD)
+def test_what_is_wrong_with_a_file_is_in_the_catalogue(desk: Desk, name: str, content: bytes) -> None:
+    """Of what is said nothing is left but values where sentences are taken away."""
+    pytest.importorskip("openpyxl", reason="needs the extra: pip install 'plant-plugin[prepare]'")
+    pytest.importorskip("pyarrow", reason="needs the extra: pip install 'plant-plugin[prepare]'")
+    with pytest.raises(Refused) as refused:
+        add_file(desk, name, content, 1)
+    values = {english: "\n".join(PLACES.findall(english)) for english in texts("de")["server"]}
+    left = [line for line in translated(str(refused.value), values).split("\n") if line]
+    assert [line for line in left if not VALUE.fullmatch(line)] == []
+    assert "How to fix it" not in translated(str(refused.value), texts("de")["server"])
+    assert "--skip-bad" not in str(refused.value)  # the page has no flags
 
 
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"|(?<![\w$])`([^`]*)`')

@@ -1,4 +1,4 @@
-"""A whole sitting in Chromium: 20 cases in Spanish, two coders and a lead; what they decided, read from the exports."""
+"""A whole sitting in Chromium, page and 20 cases in Spanish: two coders, a lead, and what the exports say of it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from plant_plugin.data.label_names import label_names
 from plant_plugin.model.predictor import Predictor
 from plant_plugin.serving.access import Limits, server_names
 from plant_plugin.serving.app import create_app
+from plant_plugin.serving.desk.page import texts
 from plant_plugin.serving.desk.store import Desk
 
 pytestmark = pytest.mark.browser
 MODEL = Path(__file__).resolve().parents[3] / "benchmarks" / "models" / "plant_plugin_models" / "codiesp-es"
+SPANISH = texts("es")["page"]
 CASES, LIMITS = 20, Limits(drain_seconds=0)
 FINDINGS = (
     "hipertensión arterial", "diabetes mellitus tipo 2", "fiebre", "tos", "dolor torácico", "anemia", "dolor abdominal",
@@ -99,7 +101,7 @@ def by_ana(robot: Robot) -> dict[str, Words]:
         if number % 5 == 2:
             robot.press("c")
             robot.page.keyboard.type("¿Qué código es el principal?")
-            robot.page.get_by_role("button", name="Keep").click()
+            robot.page.get_by_role("button", name=SPANISH["Keep"]).click()
         go_on(robot, shown)
     return said
 
@@ -131,7 +133,7 @@ def by_lea(robot: Robot, splits: dict[str, set[str]], first: dict[str, str]) -> 
         yes = int(name[-2:]) % 2 == 0
         robot.press(*("e" if yes else "r") * len(labels))
         if int(name[-2:]) % 4 == 2:
-            assert "Split on the principal code." in robot.page.inner_text("#remarks")
+            assert SPANISH["Split on the principal code."] in robot.page.inner_text("#remarks")
             principal(robot, first[name])
         said[name] = {label: words_of(shown, label, text) if yes else None for label in labels}
         go_on(robot, shown)
@@ -151,26 +153,31 @@ def test_twenty_cases_two_coders_a_lead_and_the_exports(browser: Any, tmp_path: 
     desk = Desk(path)
     app = create_app(predictor, LIMITS, server_names("127.0.0.1"), desk=desk)
     with Running(app, LIMITS, log_level="warning", access_log=False) as server:
-        ana, berta = (Robot(browser, server.url, tokens[name], at) for name, at in (("ana", 1280), ("berta", 390)))
+        ana, berta = (
+            Robot(browser, server.url, tokens[name], at, "es-ES") for name, at in (("ana", 1280), ("berta", 390))
+        )
         coders = by_ana(ana), by_berta(berta)
         for robot in (ana, berta):
             robot.page.wait_for_function(
-                "() => waiting === 0 && document.querySelector('#title').innerText === 'Nothing waits'"
+                "said => waiting === 0 && document.querySelector('#title').innerText === said",
+                arg=SPANISH["Nothing waits"],
             )
         assert all(each.keys() == {f"HC-2026-{n:02}" for n in range(CASES)} for each in coders)
         both = {name: (coders[0][name], coders[1][name]) for name in coders[0]}
         first = {name: [*one][1] for name, (one, _) in both.items() if int(name[-2:]) % 2 == 0}  # the principal codes
         splits = {name: set(one) ^ set(other) for name, (one, other) in both.items()}
         splits = {name: labels for name, labels in splits.items() if labels or int(name[-2:]) % 4 == 2}
-        lead = Robot(browser, server.url, tokens["lea"], 1280)
+        lead = Robot(browser, server.url, tokens["lea"], 1280, "es-ES")
         settled = by_lea(lead, splits, first)
         lead.rest()
         lead.press("d")
         lead.page.wait_for_selector("#documents-rows tr")
-        assert lead.page.inner_text("#documents-counts") == "0 open · 0 begun · 0 split · 20 done"
+        assert (
+            lead.page.inner_text("#documents-counts") == "pendiente: 0 · empezado: 0 · discrepante: 0 · terminado: 20"
+        )
         remarks = lead.page.locator("#documents-rows .remark").all_inner_texts()
         assert sum("¿Qué código es el principal?" in one for one in remarks) == 4
-        assert sum("unsure of" in one for one in remarks) == 4
+        assert sum(SPANISH["unsure of {0}"].format("") in one for one in remarks) == 4
         lead.press("Escape", "g")
         lead.page.wait_for_selector("#figures[open]")
         lead.page.wait_for_selector("#figures table")
@@ -180,7 +187,7 @@ def test_twenty_cases_two_coders_a_lead_and_the_exports(browser: Any, tmp_path: 
     desk.close()
     gave = [sum(map(len, each.values())) for each in coders]
     agreed = sum(len(set(one) & set(other)) for one, other in both.values())
-    assert f"{gave[0]} and {gave[1]}, both {agreed}" in agreement
+    assert SPANISH["{0} and {1}, both {2}"].format(*gave, agreed) in agreement
 
     expected = {
         (name, label, "ana, berta"): one[label]
