@@ -50,7 +50,7 @@ class PrunedIndex(NamedTuple):
         """``CANDIDATES`` · ``count`` labels of each text, ascending, and their scores; (B, min(that, L)) both.
 
         ``rows`` (B, V) are features of the texts, ``weights`` (L, V) the model. A text whose terms have fewer labels
-        in the index is given the first others. Scores are equal to those of the whole product to the last bit.
+        in the index is given the first others. Scores are equal to those of the whole product but for rounding.
         """
         from plant_plugin.relevance.index_kernels import rank_labels
 
