@@ -42,6 +42,7 @@ def test_a_table_says_it_in_lines(tmp_path: Path) -> None:
         ("a\tA\tx\n", "line 1: not a label and a broader one"),
         ("a\t \n", "line 1: not a label and a broader one"),
         ("c\tA\n", "no label of the data has a broader one"),
+        ("a\tA\nA\tB\nB\ta\n", "labels stand above themselves: "),
     ],
 )
 def test_what_says_nothing_is_refused(tmp_path: Path, text: str, message: str) -> None:
