@@ -38,11 +38,6 @@ class Tuned(NamedTuple):
     documents: npt.NDArray[np.int64]
     f1: dict[str, Floats]
 
-    def centred(self) -> Tuned:
-        """Take the threshold of micro-F1 off every threshold: it is the probability 0.5 then."""
-        thresholds = {name: value - self.thresholds["micro"] for name, value in self.thresholds.items()}
-        return Tuned(thresholds, self.documents, {**self.f1, "0.5": self.f1["micro"]})
-
 
 def tune(
     batches: Iterable[tuple[Matrix, Matrix]],

@@ -21,8 +21,7 @@ LIMITS = """\
 - It knows the labels of `labels.txt` and, if there is one, of `open_labels.json`, and no others. Of labels that few
   training documents have it knows little.
 - On texts of another kind, language, house or time than its training texts it is worse, and does not say so.
-- Probabilities were fitted to validation documents, if to any. They hold for texts like these; just above 0.5 they
-  promise too much.
+- Probabilities were fitted to validation documents, if to any. They hold for texts like these.
 - No document is in it. Words of training documents are: in the vocabulary, in the terms of its linear part, in phrases
   that coders marked. Rare ones may name a person: `plant strip` removes them, before a model is handed on."""
 

@@ -138,7 +138,7 @@ def explain(
     evidence = []
     strengths, added = label_strengths(encoded, words, columns, orders), planted_terms(encoded, columns)
     strengths = with_planted_words(encoded, words.spans, columns, strengths, silent)
-    parts = in_log_odds(predictor.planted_scores, logits, columns, strengths, added)
+    parts = in_log_odds(predictor.log_odds, logits, columns, strengths, added)
     for column, (measures, bias, elsewhere), (planted, terms) in parts:
         scored = predictor.scored_label(column, float(logits[column]))
         if column in silent:

@@ -141,6 +141,6 @@ def probabilities(predictor: ReadyModel, texts: Sequence[str], column: int) -> n
 
     for scores, documents, _ in predictor.by_batch(predictor.batches(texts, predictor.batch_size), chosen):
         if planted is not None and planted.weight:
-            planted.add_last(scores, planted.scores([texts[document] for document in documents])[:, column])
-        logits[documents] = scores
+            planted.add_scores(scores, planted.scores([texts[document] for document in documents])[:, column])
+        logits[documents] = predictor.log_odds.of(scores)
     return np.asarray(expit(logits))

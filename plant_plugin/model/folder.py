@@ -35,6 +35,7 @@ from plant_plugin.networks.fetching import nothing_fetched
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.networks.trained_state import load_trained_state, trained_state
+from plant_plugin.relevance.log_odds import LogOdds, read_before
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.machine import free_and_total_memory
 
@@ -56,6 +57,7 @@ class Content(TypedDict):
     max_seq_length: Length | None  # how many tokens of a document are read; None: all
     word_vectors: Annotated[Sequence[Length], MinLen(2), MaxLen(2)] | None  # (V, dim); None over a language model
     planted_scores: bool
+    log_odds: NotRequired[dict[str, FiniteFloat]]  # what makes sums log odds; not of older folders
     phrase_prior: FiniteFloat  # how much phrases count in the planted prior; 0: they do not
     shortlist: Length | None  # how many labels of a document the network scores; None: all
     base: str | None  # fingerprint of a language model whose weights are not in the folder
@@ -84,6 +86,7 @@ def save_model(
     *,
     hashes: Mapping[str, str],
     max_seq_length: int | None,
+    log_odds: LogOdds,
     planted_scores: PlantedScores | None,
     phrase_prior: float,
     shortlist: int | None,
@@ -101,6 +104,7 @@ def save_model(
         "max_seq_length": max_seq_length,
         "word_vectors": network.vectors_shape,
         "planted_scores": planted_scores is not None,
+        "log_odds": vars(log_odds),
         "phrase_prior": phrase_prior,
         "shortlist": shortlist,
         "base": base_of(network),
@@ -199,6 +203,15 @@ def read_labels(folder: Path) -> tuple[list[str], dict[str, float]]:
         what = f"not thresholds: it holds no {HALF}"
         raise CheckpointError(what, where=str(folder / THRESHOLDS), fix=COMPLETE)
     return labels, thresholds
+
+
+def read_log_odds(folder: Path) -> LogOdds:
+    """Return what makes a model's sums log odds; a CheckpointError where it is no model, or torn."""
+    content = read_content(folder, trust_code=True)  # imports nothing
+    with _complete(folder):
+        if content["planted_scores"] and "log_odds" not in content:
+            return LogOdds(**read_before(folder))
+        return LogOdds(**content.get("log_odds", {}))
 
 
 def language_model_of(folder: Path, content: Content, lm_weight: str | None) -> Keys:

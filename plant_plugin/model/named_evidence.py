@@ -22,7 +22,6 @@ from plant_plugin.evaluation.plausibility import marked_words
 from plant_plugin.model.scored_label import ScoredLabel
 from plant_plugin.relevance.mutual_information import Floats
 from plant_plugin.relevance.names.open_labels import OpenLabels, Proposed
-from plant_plugin.relevance.planted_scores import PlantedScores
 
 Strengths = tuple[dict[str, Floats], float, float]  # measures of words, bias and elsewhere
 Terms = tuple[float, list[tuple[str, float]]]  # what planted scores add, and the terms that add most of it
@@ -33,7 +32,6 @@ class ReadsNames:
     """The part of a model that knows labels by their names."""
 
     open_labels: OpenLabels | None
-    planted_scores: PlantedScores | None
     labels: list[str]
     names: Callable[[str], str | None]
 
@@ -49,17 +47,12 @@ class ReadsNames:
             self.labels, shown = names.widened, self.names
             self.names = lambda label: shown(label) or names.first_name(label)
 
-    @property
-    def offset(self) -> float:
-        """Return what is taken off every logit."""
-        return 0.0 if self.planted_scores is None else self.planted_scores.offset
-
     def with_named(self, logits: Floats, texts: Sequence[str]) -> Floats:
         """Return sums (B, K) of texts with those of labels that names make known, (B, K + U); -inf: not scored."""
         names = self.open_labels
         if names is None:
             return logits
-        return names.wide(logits, [names.propose(text) for text in texts], self.offset)
+        return names.wide(logits, [names.propose(text) for text in texts])
 
     def scored_label(self, column: int, logit: float) -> ScoredLabel:
         """Return a label with its logit, probability and name."""
@@ -70,7 +63,7 @@ class ReadsNames:
     def names_in(self, text: str) -> NamedEvidence | None:
         """Return what names say of a text; None where there are no labels but those of training."""
         names = self.open_labels
-        return None if names is None else NamedEvidence(names, text, names.propose(text), self.offset)
+        return None if names is None else NamedEvidence(names, text, names.propose(text))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +73,6 @@ class NamedEvidence:
     open_labels: OpenLabels
     text: str
     proposed: Proposed
-    offset: float  # taken off every logit
 
     def is_named(self, column: int) -> bool:
         """Tell whether only a name makes a label known."""
@@ -89,10 +81,10 @@ class NamedEvidence:
     def strength(self, column: int, words: Places) -> tuple[Floats, float]:
         """Return the logits that each word (W, 2) adds to such a label, (W,), and those that it has without any."""
         names = self.open_labels
-        bias, strength = names.lowest - self.offset, np.zeros(len(words), np.float32)
+        bias, strength = names.lowest, np.zeros(len(words), np.float32)
         if (row := self._row(column)) is not None:
             spans = names.answering(self.text, self.proposed.spans[row], self.proposed.names[row])
-            there, logit = marked_words(words, spans), names.logit(float(self.proposed.log_odds[row])) - self.offset
+            there, logit = marked_words(words, spans), names.logit(float(self.proposed.log_odds[row]))
             if there.any():
                 strength[there] = (logit - bias) / there.sum()
             else:

@@ -24,12 +24,11 @@ from torch import Tensor, nn
 from plant_plugin.data.word_tokens import WordTokens
 from plant_plugin.errors import ConfigError, PlantError, needs_extra
 from plant_plugin.files import atomic_write, sha256
-from plant_plugin.model.manifest import MANIFEST, RELEVANCE
-from plant_plugin.model.trained import TrainedModel, load_model
+from plant_plugin.model.manifest import MANIFEST
+from plant_plugin.model.trained import TrainedModel, load_model, read_relevance
 from plant_plugin.networks.attention_head import HeadNetwork, LinearReadoutHead
 from plant_plugin.networks.kernels.label_attention import label_attention_reference
 from plant_plugin.networks.kernels.prior import PriorLookup
-from plant_plugin.relevance.mutual_information import Relevance
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -43,12 +42,12 @@ FIX = "serve it: plant serve"
 class Exported(nn.Module):
     """A network from ids of words to logits, with each tensor of its label attention written out."""
 
-    def __init__(self, network: HeadNetwork, relevance: Tensor | None) -> None:
+    def __init__(self, network: HeadNetwork, relevance: Tensor | None, model: TrainedModel) -> None:
         super().__init__()
         assert isinstance(network.head, LinearReadoutHead)
         self.backbone, self.head = network.backbone, network.head
         self.of_labels = [part.detach().clone() for part in self.head._of_labels()]
-        self.relevance = relevance
+        self.relevance, self.log_odds = relevance, model.log_odds
 
     def forward(self, text: Tensor, length: Tensor) -> Tensor:
         """Return the logits (B, L) of ``text`` (B, T), ``length`` (B,) of it real."""
@@ -57,7 +56,7 @@ class Exported(nn.Module):
         queries, outputs, bias = self.of_labels
         prior = None if self.relevance is None else PriorLookup(self.relevance, text)
         operands = queries, keys, values, outputs, mask
-        return bias + label_attention_reference(*operands, prior, self.head.prior_strength)
+        return self.log_odds.of(bias + label_attention_reference(*operands, prior, self.head.prior_strength))
 
 
 def export_onnx(folder: Path, out: Path, *, trust_code: bool = False, check: bool = True) -> None:
@@ -107,10 +106,9 @@ def _exported(model: TrainedModel, folder: Path) -> Exported:
         if shape[0] * shape[1] > MOST:
             what = f"relevance of {shape[0]:,} labels for {shape[1]:,} words, more than a file can have written out"
             raise ConfigError(what, where=str(folder), fix=FIX)
-        hashes = {"labels": model.content["hashes"]["labels"], "vocabulary": model.tokens.hash()}
-        matrix = Relevance.load(folder / RELEVANCE, hashes, shape).matrix
+        matrix = read_relevance(folder, model.content, model.tokens, shape[0])
         relevance = torch.from_numpy(matrix.toarray().astype(np.float32))
-    return Exported(network, relevance).eval()
+    return Exported(network, relevance, model).eval()
 
 
 def _properties(model: TrainedModel, folder: Path) -> dict[str, object]:

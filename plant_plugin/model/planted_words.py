@@ -72,5 +72,5 @@ def planted_terms(encoded: EncodedDocument, columns: Sequence[int]) -> Iterator[
         yield from ((0.0, []) for _ in columns)
         return
     for terms, rest in planted.terms(encoded.text, columns, encoded.phrase_matches):
-        total = planted.weight * (sum(value for _, value in terms) + rest) - planted.offset
+        total = planted.weight * (sum(value for _, value in terms) + rest)
         yield total, [(term, planted.weight * value) for term, value in terms[:TERMS]]

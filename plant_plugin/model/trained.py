@@ -34,6 +34,7 @@ from plant_plugin.model.folder import (
     Content,
     read_content,
     read_labels,
+    read_log_odds,
     read_network,
 )
 from plant_plugin.model.manifest import CONFIG, LABELS, RELEVANCE, verify
@@ -45,6 +46,7 @@ from plant_plugin.networks.backbone.loading import made_on
 from plant_plugin.networks.kernels.label_attention import plain_where_short
 from plant_plugin.networks.no_network import NO_NETWORK
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.relevance.log_odds import NOT_FITTED, LogOdds
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.mutual_information import Floats, Relevance, Small
 from plant_plugin.relevance.names.open_labels import OpenLabels, all_scored, read_open
@@ -80,6 +82,7 @@ class TrainedModel:
     labels: list[str]  # in column order
     thresholds: dict[str, float]  # name -> threshold, in logits; ``0.5`` is always there
     content: Content
+    log_odds: LogOdds  # what makes the sums of all its parts log odds
     planted_scores: PlantedScores | None = None  # what is added to the network's scores
     open_labels: OpenLabels | None = None  # None: there are no labels but those of training
 
@@ -100,10 +103,9 @@ class TrainedModel:
 
     def check_calibrated(self, where: str) -> None:
         """Refuse to add up probabilities that were not fitted to validation documents: a ConfigError."""
-        planted = self.planted_scores
-        if planted is None or planted.slope_below == planted.slope_above == 1:
+        if self.log_odds == NOT_FITTED:
             what = "it adds up probabilities, and those of this model were not fitted to validation documents"
-            fix = "leave it out, or train with planted scores and with validation documents (val_file, or val_size)"
+            fix = "leave it out, or train anew, with validation documents (val_file, or val_size)"
             raise ConfigError(what, where=where, fix=fix)
 
     @property
@@ -173,10 +175,11 @@ def load_model(
         raise CheckpointError(what, where=str(folder / CONFIG), fix=COMPLETE)
     network = read_network(folder, content, len(labels), lm_weight)
     if network.has_prior:
-        network.plant_relevance(_relevance(folder, content, tokens, len(labels)))
+        network.plant_relevance(read_relevance(folder, content, tokens, len(labels)))
     of_labels = content["hashes"]["labels"], len(labels)
     planted = PlantedScores.load(folder, *of_labels) if content["planted_scores"] else None
-    return TrainedModel(network, tokens, labels, thresholds, content, planted, read_open(folder, labels, planted))
+    log_odds, named = read_log_odds(folder), read_open(folder, labels, planted)
+    return TrainedModel(network, tokens, labels, thresholds, content, log_odds, planted, named)
 
 
 def one_text(text: object) -> str:
@@ -187,7 +190,8 @@ def one_text(text: object) -> str:
     return composed(text)
 
 
-def _relevance(folder: Path, content: Content, tokens: Tokens, num_labels: int) -> sparse.csr_array:
+def read_relevance(folder: Path, content: Content, tokens: Tokens, num_labels: int) -> sparse.csr_array:
+    """Read the relevance (L, V) that belongs to a model; a CheckpointError where it is torn or another's."""
     hashes = {"labels": content["hashes"]["labels"], "vocabulary": tokens.hash()}
     return Relevance.load(folder / RELEVANCE, hashes, (num_labels, tokens.size)).matrix
 
@@ -278,7 +282,7 @@ class ReadyModel(ReadsNames, TrainedModel):
     def relevance(self) -> sparse.csr_array | None:
         """Read the relevance (L, V) of token types for labels, where the run has one; CheckpointError: it is torn."""
         there = (self.folder / RELEVANCE).is_file()
-        return _relevance(self.folder, self.content, self.tokens, self.num_trained) if there else None
+        return read_relevance(self.folder, self.content, self.tokens, self.num_trained) if there else None
 
     @cached_property
     def evidence_rule(self) -> EvidenceRule:
@@ -326,9 +330,7 @@ class ReadyModel(ReadsNames, TrainedModel):
             read = [texts[document] for document in documents]
             if planted and planted.weight:
                 planted.add_scores(logits, planted.scores(read))
-            sums = self.with_named(logits, read)
-            if planted:
-                planted.make_log_odds(sums)
+            sums = self.log_odds.of(self.with_named(logits, read))
             yield None, all_scored(sums) if self.open_labels else sums, documents, lengths
 
     def listed(self, planted: PlantedScores, texts: Sequence[str], size: int) -> ScoredBatches:
@@ -340,9 +342,8 @@ class ReadyModel(ReadsNames, TrainedModel):
         labels, scores = top.indices.reshape(len(texts), -1), top.data.reshape(len(texts), -1)
         batches = self.batches(texts, self.batch_size, labels)
         for logits, documents, lengths in self.by_batch(batches, lambda batch, _: self.network.listed_logits(batch)):
-            if planted.weight:
-                planted.add_last(logits, scores[documents])
-            yield labels[documents], logits, documents, lengths
+            planted.add_scores(logits, scores[documents])
+            yield labels[documents], self.log_odds.of(logits), documents, lengths
 
     def by_batch(
         self, batches: Batches, compute: Callable[[dict[str, Tensor], Places], Tensor]

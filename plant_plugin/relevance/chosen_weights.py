@@ -9,22 +9,22 @@ Source: ours; bent(x) is the q-logarithm of 1 + x (Tsallis 1994), with b in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from plant_plugin.evaluation.arrays import ArrayFile
-from plant_plugin.relevance.log_odds import SUM_ITSELF, LogOdds
 from plant_plugin.relevance.mutual_information import Floats
 
-BEFORE = {"bend": 0.0, **SUM_ITSELF}  # what a model's folder says that was written before there was such a weight
+BEFORE = {"bend": 0.0}  # what a model's folder says that was written before there was such a weight
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ChosenWeights(LogOdds):
+class ChosenWeights:
     """The weights, as they are before any is chosen."""
 
+    weight: float = 0.0  # γ, for each unit of planted scores
     adjustment: float = 0.0  # τ, what a unit of rarity adds to the linear score
     name_weight: float = 0.0  # ν, with which names are in the linear weights
     linear_weight: float = 1.0  # λ
@@ -53,11 +53,6 @@ class ChosenWeights(LogOdds):
 CHOSEN = tuple(field.name for field in fields(ChosenWeights))
 
 
-def with_all(weights: Mapping[str, float]) -> dict[str, float]:
-    """Return the weights of a run, also those that there were none of when it was written."""
-    return {**BEFORE, **weights}
-
-
 def read_chosen(arrays: ArrayFile) -> dict[str, float]:
-    """Read the weights by name from the arrays of a model's folder."""
-    return with_all({name: arrays.number(name) for name in CHOSEN if name in arrays or name not in BEFORE})
+    """Read the weights by name from the arrays of a model's folder, which may be older than one of them."""
+    return BEFORE | {name: arrays.number(name) for name in CHOSEN if name in arrays or name not in BEFORE}

@@ -1,48 +1,45 @@
-"""From a network's logits, planted scores and what names say to log odds.
+"""From sums of a network's logits, planted scores and what names say to log odds.
 
-Their sum, less the offset, orders labels well, on a scale of its own. Last of all it is made log odds, with one slope
-where it is above 0 and one where it is below; ``training/log_odds.py`` fits these.
-
-Shapes: B texts, L labels.
+Such a sum orders labels well, on a scale of its own. Last of all it becomes the log odds of being true: so many at the
+threshold of micro-F1, and more or less with the distance from there, by one slope above it and another below.
+``training/log_odds.py`` fits these.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
-import numpy as np
+from torch import Tensor
 
+from plant_plugin.evaluation.arrays import ArrayFile
 from plant_plugin.relevance.mutual_information import Floats
+from plant_plugin.relevance.planted_scores import ARRAYS
 
-SUM_ITSELF = {"slope_below": 1.0, "slope_above": 1.0}
+Sums = TypeVar("Sums", Floats, Tensor)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class LogOdds:
-    """How all is added up, as it is before anything is chosen."""
+    """What makes sums log odds; before anything is fitted they stay as they are."""
 
-    weight: float = 0.0  # γ, for each unit of planted scores
-    offset: float = 0.0  # taken off every sum, so that the tuned threshold for micro-F1 is the probability 0.5
+    offset: float = 0.0  # taken off every sum: the tuned threshold for micro-F1
     slope_below: float = 1.0  # log odds for each unit of a sum that is below 0 then
     slope_above: float = 1.0  # and of one above 0
+    at_offset: float = 0.0  # log odds of one that is 0
 
-    def add_scores(self, logits: Floats, scores: Floats) -> None:
-        """Add γ times the scores of B texts to the network's logits of the same labels, less the offset; in place.
+    def of(self, sums: Sums) -> Sums:
+        """Return the log odds of sums, once all that adds to them is in them; their order stays."""
+        left = sums - self.offset
+        scaled = left.clip(min=0) * self.slope_above + left.clip(max=0) * self.slope_below
+        return scaled + self.at_offset  # type: ignore[return-value]
 
-        One after the other: near the threshold that became the offset the difference is then exact.
-        """
-        logits += np.float32(self.weight) * scores
-        logits -= np.float32(self.offset)
 
-    def slopes(self, sums: Floats) -> Floats:
-        """Return what each of the sums is multiplied with."""
-        return np.where(sums > 0, np.float32(self.slope_above), np.float32(self.slope_below))
+NOT_FITTED = LogOdds()
 
-    def make_log_odds(self, sums: Floats) -> None:
-        """Make sums log odds, once all that adds to them is in them; in place. Signs stay."""
-        sums *= self.slopes(sums)
 
-    def add_last(self, logits: Floats, scores: Floats) -> None:
-        """Do what :meth:`add_scores` does where nothing else joins, and make the sums log odds; in place."""
-        self.add_scores(logits, scores)
-        self.make_log_odds(logits)
+def read_before(folder: Path) -> dict[str, float]:
+    """Read the same of a model that was written when it lay beside its planted scores."""
+    arrays = ArrayFile.read(folder / ARRAYS, "planted scores", fix="train anew")
+    return {name: arrays.number(name) for name in vars(NOT_FITTED) if name in arrays}

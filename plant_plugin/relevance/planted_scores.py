@@ -84,6 +84,10 @@ class PlantedScores(ChosenWeights):
         linear = self.linear_scores_of(self.linear.features(texts))
         return np.float32(self.linear_weight) * linear + self.evidence_scores(texts)
 
+    def add_scores(self, logits: Floats, scores: Floats) -> None:
+        """Add γ times the scores of texts (B, L), or of some of their labels, to the network's logits; in place."""
+        logits += np.float32(self.weight) * scores
+
     @property
     def looked_up(self) -> bool:
         """Tell whether labels are so many that those of a text are looked up, and no others are scored."""
@@ -178,7 +182,7 @@ class PlantedScores(ChosenWeights):
     ) -> Iterator[tuple[list[tuple[str, float]], float]]:
         """Yield for each label what terms and phrases of a text add to its score, the largest first, and the rest.
 
-        Their sum is the score, a column of :meth:`scores`; neither γ nor the offset is in them. What sentences add
+        Their sum is the score, a column of :meth:`scores`; γ is not in them. What sentences add
         stands in the rest. ``matches`` are the text's, see :meth:`matches`: it is read once for all labels.
         """
         features, sentences = self.linear.features([text]), None

@@ -107,7 +107,8 @@ def load(settings: Settings, run: Run) -> tuple[Scoring, dict[str, float]]:
         has = "" if planted is not None else "no "
         run.log(f"the model has {has}planted scores, whatever the configuration says")
     inputs = Inputs(documents, marks=marks, shortlists=shortlists)
-    return OpenScoring.of(Scoring(model.network, inputs, planted, settings, run), model.open_labels), model.thresholds
+    scoring = Scoring(model.network, inputs, planted, settings, run, log_odds=model.log_odds)
+    return OpenScoring.of(scoring, model.open_labels), model.thresholds
 
 
 def save(scoring: Scoring, thresholds: Mapping[str, float]) -> None:
@@ -122,6 +123,7 @@ def save(scoring: Scoring, thresholds: Mapping[str, float]) -> None:
         thresholds,
         hashes={**documents.hashes, "config": scoring.run.config_hash},
         max_seq_length=settings.max_seq_length,
+        log_odds=scoring.log_odds,
         planted_scores=scoring.planted,
         phrase_prior=settings.evidence.prior if inputs.marks else 0,
         shortlist=inputs.shortlists.length,

@@ -1,7 +1,7 @@
 """Fit what makes sums of a model's parts log odds, on validation documents: how often it is right.
 
-The threshold of micro-F1 has to stay the probability 0.5, and labels their order. So in the place of a slope and a
-constant there are a slope above that threshold and one below.
+A line is not enough: sums of likely labels tell less than those of unlikely ones. So there is a slope above the
+threshold of micro-F1 and one below. Labels keep their order, and thresholds what they predict.
 
 Source: Platt 1999, "Probabilistic outputs for support vector machines", with his targets that are never quite 0 or 1.
 
@@ -11,7 +11,6 @@ Shapes: B documents, L labels, E pairs of a document and a label.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from plant_plugin.evaluation.calibration import pairs_of
 from plant_plugin.evaluation.store import Matrix
 from plant_plugin.evaluation.thresholds import Tuned
-from plant_plugin.relevance.planted_scores import PlantedScores
+from plant_plugin.relevance.log_odds import NOT_FITTED, LogOdds
 from plant_plugin.training.inputs import Floats
 
 Batches = Iterable[tuple[Matrix, Matrix]]  # scores and truth (B, L)
@@ -27,8 +26,10 @@ Numbers = npt.NDArray[np.float64]
 
 SUMS = np.arange(1 << 16, dtype=np.uint16).view(np.float16)  # all that pairs are told apart by
 LIMITS = np.finfo(np.float16).min, np.finfo(np.float16).max
-FLATTEST = 1.0  # log odds of the sum that is furthest from the threshold, at least
-REGULARISATION = 1000.0  # of the logistic regression: nearly none
+AMONG = 30  # highest pairs for each true one: of the others, nearly all, next to none is true, wherever it lies
+LEAST = 1e-3  # slope, of a column that is divided by its standard deviation
+# Of the logistic regression: nearly no regularisation; its usual tolerance is too much where so few pairs are true.
+REGULARISATION, TOLERANCE, STEPS = 1000.0, 1e-7, 1000
 
 
 class Pairs:
@@ -49,55 +50,47 @@ class Pairs:
             self._true += np.bincount(places[true], minlength=len(SUMS))
             yield scores, truth
 
-    def slopes(self, threshold: float) -> dict[str, float]:
-        """Fit ``slope_below`` and ``slope_above`` the threshold of micro-F1, where sums are the log odds 0."""
-        there = self._counts > 0
-        sums, counts, true = SUMS[there] - np.float64(threshold), self._counts[there], self._true[there]
-        sides = {"slope_below": sums <= 0, "slope_above": sums > 0}
-        return {name: _slope(sums[side], counts[side], true[side]) for name, side in sides.items()}
+    def fitted(self, threshold: float) -> LogOdds:
+        """Fit what makes sums log odds: those at the threshold of micro-F1, and a slope on either side of it."""
+        there = np.flatnonzero(self._counts)
+        if not len(there):
+            return NOT_FITTED
+        best = there[np.argsort(-SUMS[there])]
+        best = best[: np.searchsorted(self._counts[best].cumsum(), AMONG * self._true.sum()) + 1]
+        sums, counts, true = SUMS[best] - np.float64(threshold), self._counts[best], self._true[best]
+        yes, no = true.sum(), (counts - true).sum()
+        shares = (true * (yes + 1) / (yes + 2) + (counts - true) / (no + 2)) / counts
+        sides = np.stack([sums.clip(max=0), sums.clip(min=0)], axis=1)
+        weights = np.concatenate([counts * shares, counts * (1 - shares)])
+        (below, above), at_offset = _fitted(np.tile(sides, (2, 1)), np.repeat([True, False], len(sums)), weights)
+        return LogOdds(threshold, below, above, at_offset)
 
 
-def in_log_odds(planted: PlantedScores, tuned: Tuned, pairs: Pairs) -> tuple[PlantedScores, Tuned]:
-    """Return planted scores with offset and slopes, and the thresholds of the log odds that they make."""
-    offset = tuned.thresholds["micro"]
-    planted = replace(planted, offset=offset, **pairs.slopes(offset))  # type: ignore[arg-type]
-    centred = tuned.centred()
-    values = np.array(list(centred.thresholds.values()), dtype=np.float32)
-    planted.make_log_odds(values)
-    return planted, centred._replace(thresholds=dict(zip(centred.thresholds, values.tolist(), strict=True)))
+def in_log_odds(tuned: Tuned, pairs: Pairs) -> tuple[LogOdds, Tuned]:
+    """Return what makes sums log odds, and the thresholds of these, which predict what they predicted."""
+    made = pairs.fitted(tuned.thresholds["micro"])
+    values = made.of(np.array(list(tuned.thresholds.values()), dtype=np.float32)).tolist()
+    f1 = {name: tuned.f1[name] for name in tuned.thresholds}  # that at the probability 0.5 was of the sums
+    return made, Tuned(dict(zip(tuned.thresholds, values, strict=True)), tuned.documents, f1)
 
 
 def log_odds_of(scores: Floats, truth: npt.NDArray[np.bool_]) -> tuple[float, float]:
     """Return the slope and the constant that make scores (E,) log odds of being true."""
     if not truth.std():
         return 1.0, 0.0
-    return _fitted(scores, truth, np.ones(len(scores)), constant=True)
+    (slope,), constant = _fitted(scores[:, None], truth, np.ones(len(scores)))
+    return slope, constant
 
 
-def _slope(sums: Numbers, counts: Numbers, true: Numbers) -> float:
-    """Return the slope with which sums, from the threshold on, are log odds of being true; 1 where there are none.
+def _fitted(columns: Floats | Numbers, truth: npt.NDArray[np.bool_], weights: Numbers) -> tuple[list[float], float]:
+    """Fit the slope of each column (E, C), and a constant, by logistic regression of rows that stand for so many each.
 
-    Labels stay apart, also where so few on the side are right that all would best be at the threshold; and where all
-    are right, so many pairs tell of no more than so many.
+    Slopes are above 0, also where the less likely have the higher scores, so that labels keep their order.
     """
-    if not sums.any():
-        return 1.0
-    yes, no = true.sum(), (counts - true).sum()
-    shares = (true * (yes + 1) / (yes + 2) + (counts - true) / (no + 2)) / counts
-    weights = np.concatenate([counts * shares, counts * (1 - shares)])
-    slope, _ = _fitted(np.tile(sums, 2), np.repeat([True, False], len(sums)), weights, constant=False)
-    distances = np.abs(sums)
-    steepest = np.log1p(counts.sum()) / np.average(distances, weights=counts)
-    return float(max(min(slope, steepest), FLATTEST / distances.max()))
-
-
-def _fitted(
-    scores: Floats | Numbers, truth: npt.NDArray[np.bool_], weights: Numbers, *, constant: bool
-) -> tuple[float, float]:
-    """Fit slope and constant by logistic regression of scores (E,) that stand for so many each."""
     from sklearn.linear_model import LogisticRegression  # slow to import
 
-    spread = float(scores.std()) or 1.0
-    model = LogisticRegression(C=REGULARISATION, fit_intercept=constant)
-    model.fit(scores[:, None] / spread, truth, sample_weight=weights)
-    return max(model.coef_.item(), 1e-3) / spread, float(np.squeeze(model.intercept_))
+    spread = columns.std(axis=0)
+    spread[spread == 0] = 1
+    model = LogisticRegression(C=REGULARISATION, tol=TOLERANCE, max_iter=STEPS)
+    model.fit(columns / spread, truth, sample_weight=weights)
+    return (model.coef_[0].clip(min=LEAST) / spread).tolist(), model.intercept_.item()

@@ -70,7 +70,7 @@ class OpenScoring(Scoring):
     def summed(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
         """See :meth:`.Scoring.summed`; scores are sparse."""
         for scores, _, numbers in super().summed(split, batches):
-            wide = self.open_labels.joined(scores, self.documents.texts(split, numbers), self.planted)
+            wide = self.open_labels.joined(scores, self.documents.texts(split, numbers))
             yield wide, self.documents.labels[split][numbers], numbers
 
 

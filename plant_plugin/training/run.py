@@ -24,7 +24,7 @@ from plant_plugin.data.names_beside import names_for_model, names_source
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
 from plant_plugin.files import remove, sha256, write_text
-from plant_plugin.model.folder import read_content, read_labels
+from plant_plugin.model.folder import read_content
 from plant_plugin.networks.hub import quiet
 from plant_plugin.relevance.planted_scores import read_weights
 from plant_plugin.report.logs import shorten_log, write_log_config
@@ -37,6 +37,7 @@ from plant_plugin.training import resume
 from plant_plugin.training.build import build_network, load, plant_relevance, save
 from plant_plugin.training.cheapest import keep_names, keep_network
 from plant_plugin.training.devices import device_of, first_before_others, from_first, is_first, together
+from plant_plugin.training.first_pass import as_first
 from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import decided, few_are_new, folder_before
 from plant_plugin.training.guards import limited_memory
@@ -44,7 +45,6 @@ from plant_plugin.training.inputs import Encoded, Inputs, mark_tokens, prepare, 
 from plant_plugin.training.loggers import logger_of
 from plant_plugin.training.open_labels import read_named
 from plant_plugin.training.open_weights import with_open_labels
-from plant_plugin.training.phrase_weights import write_chosen_weights
 from plant_plugin.training.promises import promised, tested
 from plant_plugin.training.scoring import Scoring, network_logits, validation_logits
 from plant_plugin.training.shortlist import propose
@@ -126,10 +126,10 @@ def planted_scores(config: Config, run: Run) -> Result:
     return _guarded(config, run, {})
 
 
-def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float] | None = None) -> Result:
+def train(config: Config, run: Run, stages: Stages) -> Result:
     """From files to a tested model: the method, of which docs/method.md has a paragraph for each line.
 
-    ``stages`` train the network, in this order; ``thresholds`` are those of a first training, else tuned.
+    ``stages`` train the network, in this order.
     """
     documents = read_documents(config, run)
     phrases = fit_phrases(documents, config, run)
@@ -149,9 +149,8 @@ def train(config: Config, run: Run, stages: Stages, thresholds: dict[str, float]
     weighed = weigh(scores, inputs, validation, config, run)
     scoring = keep_network(Scoring(network, inputs, weighed, config, run, validation), scores)
     scoring = keep_names(with_open_labels(scoring, names, phrases), scoring)
-    if thresholds is None:
-        scoring, thresholds = tune_thresholds(scoring)
-        thresholds |= promised(scoring)
+    scoring, thresholds = as_first(scoring) or tune_thresholds(scoring)
+    thresholds |= promised(scoring)
     if is_first():
         save(scoring, thresholds)
     return test(scoring, thresholds)
@@ -213,7 +212,6 @@ def _recorded(config: Config, tests: bool) -> Result:
 def _guarded(config: Config, run: Run, stages: Stages) -> Result:
     """Train, or test, where a stop, a full disk and an earlier end of the same run are provided for."""
     run.logged_config, run.config_hash, run.changed = config.as_dict(), config.hash(), config.changed()
-    thresholds = None
     run.command = resume.command(str(config.config_path or config.config_name), run.resumed_from)
     with contextlib.ExitStack() as stack:
         stack.enter_context(resume.sigterm_stops(run))
@@ -226,7 +224,7 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
             path = run.folder / "result.json"
             return read_result(path) if is_first() and path.is_file() else {}
         if config.refit != "none":
-            config, thresholds = _trained_once(config, run, stages)
+            config = _trained_once(config, run, stages)
         stack.enter_context(limited_memory(run, limited=device_of(config).type == "cpu"))
         L.seed_everything(config.seed or 0, workers=True, verbose=False)
         if config.eval:
@@ -237,13 +235,13 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
         if config.strategy == PLANTED_SCORES:  # as the first training found
             left_out |= stages.keys()
         stages = {name: stage for name, stage in stages.items() if name not in left_out}
-        result = train(config, run, stages, thresholds)
+        result = train(config, run, stages)
         if is_first():
             resume.finish(run)
         return result
 
 
-def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dict[str, float] | None]:
+def _trained_once(config: Config, run: Run, stages: Stages) -> Config:
     """``refit: train+val``: train a first time, as a run of its own in the folder ``first_pass``, which is kept there.
 
     The second training reads validation documents too. It takes over the thresholds of the first, the weights of its
@@ -251,10 +249,10 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
     best epochs. A resumed run that noted its cost has done the first training; one that only tests needs none.
 
     Returns:
-        The configuration of the second training, and the thresholds of the first (None where the run only tests).
+        The configuration of the second training.
     """
     if config.eval:
-        return config.on_both(), None
+        return config.on_both()
     folder = run.folder / FIRST_PASS
     if not from_first(lambda: "cost" in (read_run_record(run.folder) or {})):
         begun = config.resume and from_first(lambda: read_run_record(folder))
@@ -263,14 +261,14 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> tuple[Config, dic
             _guarded(replace(config, refit="none", resume=resumed, checkpoint_dir=folder), first, stages)
         if is_first():
             note_cost(run.folder, run.totals())
-    second, thresholds, epochs = from_first(lambda: _second_training(config, folder))
+    second, epochs = from_first(lambda: _second_training(config, folder))
     run.train_again(epochs)
     run.log(f"refit: on {config.refit}" + "".join(f", {stage} for {number} epochs" for stage, number in epochs.items()))
-    return replace(second, silent=config.silent), thresholds
+    return replace(second, silent=config.silent)
 
 
-def _second_training(config: Config, folder: Path) -> tuple[Config, dict[str, float], dict[str, int]]:
-    """Return the configuration of the second training, and thresholds and best epochs of the first, whose folder it is.
+def _second_training(config: Config, folder: Path) -> tuple[Config, dict[str, int]]:
+    """Return the configuration of the second training, and the best epochs of the first, whose folder it is.
 
     Raises:
         CheckpointError: The best epochs of the first training are lost.
@@ -283,7 +281,6 @@ def _second_training(config: Config, folder: Path) -> tuple[Config, dict[str, fl
     scores, shortlist = config.planted_scores, replace(config.shortlist, size=size)
     if scores.model != "none":
         weights: Keys = {**read_weights(folder)}
-        write_chosen_weights(folder.parent, weights)
         scores = replace(scores, **{name: weights[name] for name in weights.keys() & vars(scores).keys()})
     second = config.on_both(planted_scores=scores, shortlist=shortlist, **decided(config, folder))
-    return second, read_labels(folder)[1], record.get("best_epochs", {})
+    return second, record.get("best_epochs", {})

@@ -21,6 +21,7 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import move
 from plant_plugin.evaluation.ranking import best_scored
 from plant_plugin.networks.plantable import PlantableNetwork
+from plant_plugin.relevance.log_odds import NOT_FITTED, LogOdds
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.report.logs import append_log
 from plant_plugin.report.metric_log import Place
@@ -81,6 +82,7 @@ class Scoring:
     settings: Settings
     run: Run
     validation: Sequence[Logits] = ()  # of a network that was trained here
+    log_odds: LogOdds = NOT_FITTED
 
     @property
     def documents(self) -> Encoded:
@@ -129,8 +131,8 @@ class Scoring:
     def _log_odds(self, split: str, batches: Iterable[Logits]) -> Iterator[ScoreBatch]:
         """Yield what :meth:`summed` yields, as log odds."""
         for sums, truth, numbers in self.summed(split, batches):
-            if self.planted is not None:
-                self.planted.make_log_odds(sums.data if isinstance(sums, sparse.csr_array) else sums)
+            scores: Floats = sums.data if isinstance(sums, sparse.csr_array) else sums
+            scores[:] = self.log_odds.of(scores)
             yield sums, truth, numbers
 
     def _tested(self) -> Iterator[ScoreBatch]:

@@ -11,17 +11,16 @@ from plant_plugin.training.scoring import Scoring
 
 
 def tune_thresholds(scoring: Scoring) -> tuple[Scoring, dict[str, float]]:
-    """Tune thresholds on validation documents, make that of micro-F1 the probability 0.5, and the others log odds.
+    """Tune thresholds on validation documents, and fit what makes scores, and these thresholds, log odds.
 
-    Linear scores shift all logits by what has no meaning. So that threshold becomes the offset of the planted scores
-    and is taken off every logit and off the thresholds that were tuned before that; what is left has their slopes.
+    Linear scores shift all logits by what has no meaning, and a network is as sure as its loss made it.
     """
     if not is_first():
         return scoring, {}
-    planted, scored, run = scoring.planted, scoring.scored(), scoring.run
+    scored, run = scoring.scored(), scoring.run
     pairs = Pairs()
     tuned = tune_on_validation(run, replace(scored, validation=pairs.counted(scored.validation)))
-    if tuned and planted and planted.weight:
-        planted, tuned = in_log_odds(planted, tuned, pairs)
-        scoring = replace(scoring, planted=planted)
+    if tuned:
+        log_odds, tuned = in_log_odds(tuned, pairs)
+        scoring = replace(scoring, log_odds=log_odds)
     return scoring, note_thresholds(run, scored, tuned)

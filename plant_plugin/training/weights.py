@@ -34,9 +34,10 @@ from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.report.record import Further
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import is_first
+from plant_plugin.training.first_pass import with_first_weights
 from plant_plugin.training.further import few_are_new, folder_before
 from plant_plugin.training.inputs import Encoded, Floats, Inputs, Logits, Places
-from plant_plugin.training.phrase_weights import choose_beside_phrases, read_chosen_weights
+from plant_plugin.training.phrase_weights import choose_beside_phrases
 
 CACHE_VERSION = 7  # counts up when the solver or what is written changes
 # Tried weights, in units that give the linear scores the spread of the network's logits.
@@ -91,9 +92,7 @@ def fit_scores(documents: Encoded, phrases: Phrases | None, settings: Settings, 
             rows, columns = documents.document_labels.shape
             model = RidgeOptions.of(options).model_for(rows, columns)
             run.log(f"planted scores: model {model}, of {rows:,} documents and {columns:,} labels")
-        planted = replace(_fitted(documents, settings, run.further), phrases=phrases)
-        if chosen := read_chosen_weights(run.folder):
-            planted = replace(planted, **chosen)  # type: ignore[arg-type]
+        planted = with_first_weights(replace(_fitted(documents, settings, run.further), phrases=phrases), run)
         return planted if names is None or counts is None else planted.with_names(names, counts)
 
 

@@ -27,16 +27,15 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"slope_below": 1.0, "slope_above": 1.0},
-        {"slope_below": 3.0, "slope_above": 0.5, "offset": 0.125},
-        {"slope_below": 0.25, "slope_above": 2.0, "offset": 1.0},
+        {"slope_below": 1.0, "slope_above": 1.0, "at_offset": 0.0},
+        {"slope_below": 3.0, "slope_above": 0.5, "offset": 0.125, "at_offset": -0.5},
+        {"slope_below": 0.25, "slope_above": 2.0, "offset": 1.0, "at_offset": 0.25},
     ],
 )
 def test_words_terms_and_the_rest_sum_to_the_logit(predictor: Predictor, changes: dict[str, Any]) -> None:
-    assert predictor.planted_scores is not None
-    predictor.planted_scores = replace(predictor.planted_scores, **changes)
+    predictor.log_odds = replace(predictor.log_odds, **changes)
     logits = predictor.logits([TEXT])[0]
-    assert logits.min() < 0 < logits.max()
+    assert logits.min() < predictor.log_odds.at_offset < logits.max()
     for label in predictor.explain(TEXT, predictor.labels).labels:
         assert label.contribution is not None
         total = label.contribution.sum() + label.elsewhere + label.bias + label.planted

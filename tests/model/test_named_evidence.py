@@ -58,9 +58,7 @@ def test_the_words_that_answer_to_the_name_add_up_to_the_logit(
 
 
 def test_known_labels_add_up_too(predictor: Predictor, unseen: tuple[str, str, tuple[int, int]]) -> None:
-    planted = predictor.planted_scores
-    assert planted is not None
-    assert 1 not in (planted.slope_below, planted.slope_above)
+    assert 1 not in (predictor.log_odds.slope_below, predictor.log_odds.slope_above)
     explanation = predictor.explain(unseen[1], top=10)
     assert {each.scored.seen for each in explanation.labels} == {True, False}
     for each in explanation.labels:

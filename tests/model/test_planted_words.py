@@ -82,7 +82,9 @@ def add_up(read: tuple[Predictor, list[str]]) -> None:
             assert evidence.contribution.sum() + evidence.bias == pytest.approx(logit, abs=1e-4)
             assert (evidence.planted, evidence.elsewhere) == (0, 0)
             assert not evidence.attention.any()
-            own[evidence.scored.label].append(evidence.bias / float(predictor.planted_scores.slopes(np.array(logit))))
+            made = predictor.log_odds
+            slope = made.slope_above if logit > made.at_offset else made.slope_below
+            own[evidence.scored.label].append((evidence.bias - made.at_offset) / slope)
     for of_texts in own.values():  # nothing of a text is in it
         assert of_texts == pytest.approx([of_texts[0]] * len(texts), abs=1e-3)
 

@@ -107,9 +107,7 @@ def test_few_new_documents_leave_the_network_and_its_weights_as_they_are(old: Co
         tables = {name for name in was if name.startswith("backbone") and torch.equal(was[name], now[name])}
         few = not known[2]
         assert (tables == {name for name in was if name.startswith("backbone")}) is few
-        anew = dict.fromkeys(("offset", "slope_below", "slope_above"), 0)  # as thresholds are
-        kept = {**read_weights(folder), **anew} == {**planted, **anew}
-        assert kept or not few
+        assert read_weights(folder) == planted or not few
     assert json.loads((folder / "result.json").read_text())["counts"]["dropped_training_labels"] == 0
 
 

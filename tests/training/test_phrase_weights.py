@@ -1,30 +1,23 @@
-"""What phrases count beside linear models: chosen on validation documents, and taken over by the next training."""
+"""What phrases count beside linear models: chosen on validation documents."""
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from plant_plugin.data.text import DocumentEvidence
-from plant_plugin.errors import CheckpointError
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.relevance.chosen_weights import BEFORE, CHOSEN
 from plant_plugin.relevance.phrases import PlantedPhrases
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.training import phrase_weights
 from plant_plugin.training.phrase_weights import (
     BENDS,
-    CHOSEN_WEIGHTS,
     choose_beside_phrases,
-    read_chosen_weights,
-    write_chosen_weights,
 )
 
 BETWEEN = "The note goes on here, in words that all of the other notes have too, and nothing comes of it."
@@ -92,23 +85,3 @@ def test_many_weak_phrases_do_not_outweigh_a_sure_one(monkeypatch: pytest.Monkey
     assert bend == max(BENDS)
     assert raw < 0.5
     assert chosen > 0.9
-
-
-def test_weights_are_taken_over_all_but_the_configured_one(tmp_path: Path) -> None:
-    weights = {name: 0.25 for name in CHOSEN}
-    write_chosen_weights(tmp_path, weights)
-    assert read_chosen_weights(tmp_path) == {name: 0.25 for name in CHOSEN if name != "weight"}
-    assert read_chosen_weights(tmp_path / "nowhere") is None
-
-
-def test_weights_of_an_older_training_are_what_they_were(tmp_path: Path) -> None:
-    older = {name: 0.25 for name in CHOSEN if name not in BEFORE and name != "weight"}
-    (tmp_path / CHOSEN_WEIGHTS).write_text(json.dumps(older))
-    assert read_chosen_weights(tmp_path) == {**older, **BEFORE}
-
-
-@pytest.mark.parametrize("content", ["{}", '{"adjustment": "much"}', "[]", '{"adjustment": 1, "unheard_of": 2}'])
-def test_torn_weights_are_refused(content: str, tmp_path: Path) -> None:
-    (tmp_path / CHOSEN_WEIGHTS).write_text(content)
-    with pytest.raises(CheckpointError, match=r"what a run begins with(.|\n)*start a new run"):
-        read_chosen_weights(tmp_path)

@@ -23,10 +23,11 @@ Made = Callable[..., Config]
 SCORES = {"strategy": "planted_scores", "planted_scores__model": "ridge"}
 
 
-def log_odds(planted: PlantedScores, scores: np.ndarray) -> np.ndarray:
+def log_odds(predictor: Predictor, scores: np.ndarray) -> np.ndarray:
     """The logits that planted scores are without a network."""
-    sums = np.float32(WITHOUT_NETWORK) * scores - np.float32(planted.offset)
-    return np.where(sums > 0, planted.slope_above, planted.slope_below) * sums
+    made = predictor.log_odds
+    sums = np.float32(WITHOUT_NETWORK) * scores - np.float32(made.offset)
+    return np.where(sums > 0, made.slope_above, made.slope_below) * sums + made.at_offset
 
 
 def texts_of(config: Config) -> list[str]:
@@ -45,7 +46,7 @@ def test_its_logits_are_the_linear_scores(made: Made) -> None:
     predictor, texts = Predictor.load(folder, device="cpu"), texts_of(config)
     linear = predictor.planted_scores
     assert linear is not None
-    expected = log_odds(linear, linear.scores(texts))
+    expected = log_odds(predictor, linear.scores(texts))
     np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-5)
 
     again = run(made(**SCORES, eval=True, checkpoint_path=str(folder), result_dir=str(folder.parent / "again")))
@@ -102,12 +103,9 @@ def test_validation_documents_are_not_needed(made: Made) -> None:
         "adjustment": 0,
         "weight": WITHOUT_NETWORK,
         "name_weight": 0,
-        "offset": 0,
         "linear_weight": 1,
         "sentence_weight": 0,
         "bend": 0.5,
-        "slope_below": 1,
-        "slope_above": 1,
     }
     assert result["planted_scores"] == chosen
 
@@ -136,7 +134,7 @@ def test_the_tokens_of_a_language_model_do_no_harm(made: Made, tiny_language_mod
     assert result["metrics"] == pytest.approx(run(of_words)["metrics"], abs=1e-6)
     linear = PlantedScores.load(Path(config.checkpoint_dir), result["hashes"]["labels"])
     predictor, texts = Predictor.load(Path(config.checkpoint_dir), device="cpu"), texts_of(config)
-    expected = log_odds(linear, linear.scores(texts))
+    expected = log_odds(predictor, linear.scores(texts))
     np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-5)
 
 

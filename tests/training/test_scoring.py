@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from plant_plugin.config import Config
+from plant_plugin.relevance.log_odds import NOT_FITTED
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.relevance.ridge import RidgeOptions
 from plant_plugin.report.result import tune_on_validation
@@ -55,21 +56,20 @@ def test_without_a_validation_split_nothing_is_computed(parts: Any) -> None:
     assert validation_logits(None, inputs, config, run) == []  # type: ignore[arg-type]
 
 
-def test_the_threshold_of_micro_f1_becomes_the_offset_of_planted_scores(parts: Any) -> None:
+@pytest.mark.parametrize("weight", [None, 3.0])
+def test_the_threshold_of_micro_f1_becomes_the_offset(parts: Any, weight: float | None) -> None:
     network, inputs, config, run = parts
-    planted = fitted(inputs, config, weight=3.0)
+    planted = None if weight is None else fitted(inputs, config, weight=weight)
     scoring = Scoring(network, inputs, planted, config, run, validation_logits(network, inputs, config, run))
     tuned, thresholds = tune_thresholds(scoring)
     found = tune_on_validation(run, scoring.scored())
     assert found is not None
     before = found.thresholds
-    assert planted.offset == 0
-    assert tuned.planted is not None
-    assert tuned.planted.offset == before["micro"] != 0
-    assert thresholds["micro"] == 0
-    macro = np.array(before["macro"] - before["micro"], np.float32)
-    tuned.planted.make_log_odds(macro)
-    assert thresholds["macro"] == pytest.approx(float(macro))
+    assert scoring.log_odds == NOT_FITTED
+    assert tuned.log_odds.offset == before["micro"] != 0
+    assert thresholds["0.5"] == 0
+    for name, value in before.items():
+        assert thresholds[name] == float(tuned.log_odds.of(np.array([value], np.float32))[0])
 
 
 def test_where_labels_are_looked_up_only_their_scores_are_added() -> None:
@@ -77,11 +77,11 @@ def test_where_labels_are_looked_up_only_their_scores_are_added() -> None:
     documents: Any = SimpleNamespace(num_labels=4, labels={"val": sp.csr_array(np.eye(2, 4, dtype=np.float32))})
     inputs = Inputs(documents, shortlists=Shortlists({"val": listed}, {"val": scores}))
     zeros: Any = np.zeros(4, np.float32)
-    planted = PlantedScores(None, zeros, weight=2.0, offset=1.0)  # type: ignore[arg-type]
+    planted = PlantedScores(None, zeros, weight=2.0)  # type: ignore[arg-type]
     logits = np.array([[1, 1], [1, 1]], np.float32)
     scoring = Scoring(None, inputs, planted, None, None, [(logits, np.array([1, 0]))])  # type: ignore[arg-type]
     ((summed, truth, numbers),) = scoring.summed("val", scoring.validation)
-    np.testing.assert_array_equal(summed.todense(), [[0, 4, 8, 0], [1, 0, 0, 2]])  # type: ignore[union-attr]
+    np.testing.assert_array_equal(summed.todense(), [[0, 5, 9, 0], [2, 0, 0, 3]])  # type: ignore[union-attr]
     np.testing.assert_array_equal(truth.todense(), [[0, 1, 0, 0], [1, 0, 0, 0]])
     assert numbers.tolist() == [1, 0]
     assert (logits == 1).all()  # the network's own stay as they are

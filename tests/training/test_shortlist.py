@@ -88,8 +88,8 @@ def test_outside_the_shortlist_a_label_has_nothing_of_the_network_but_its_lowest
     for document, labels in enumerate(listed):
         expected[document] = every[document, labels].min()
         expected[document, labels] = every[document, labels]
-    planted.add_last(expected, scores)
-    np.testing.assert_allclose(predictor.logits(texts), expected, atol=1e-4)
+    planted.add_scores(expected, scores)
+    np.testing.assert_allclose(predictor.logits(texts), predictor.log_odds.of(expected), atol=1e-4)
 
 
 def test_a_test_of_the_folder_repeats_the_run(short: tuple[Config, dict[str, object]], tmp_path: Path) -> None:

@@ -19,11 +19,9 @@ from plant_plugin.config.options import PlantedScoresOptions
 from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.errors import ConfigError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
-from plant_plugin.relevance.chosen_weights import CHOSEN
 from plant_plugin.relevance.planted_scores import ARRAYS, PlantedScores, read_weights
 from plant_plugin.training import weights as planted_weight
 from plant_plugin.training.inputs import Inputs, Shortlists
-from plant_plugin.training.phrase_weights import write_chosen_weights
 from plant_plugin.training.run import run
 
 Made = Callable[..., Config]
@@ -334,21 +332,6 @@ def test_codes_of_another_edition(made: Made) -> None:
 def labels_hash(config: Config) -> str:
     """The hash of a run's label set."""
     return json.loads((Path(config.checkpoint_dir) / "config.json").read_text())["hashes"]["labels"]
-
-
-def test_weights_that_were_chosen_before_are_taken_without_validation_documents(made: Made, tmp_path: Path) -> None:
-    short = {"strategy": "end_to_end", "stage2__epochs": 1, "planted_scores__model": "ridge"}
-    config = made(**short, planted_scores__weight=1.0, val_file=None, val_size=0)
-    config = replace(config, checkpoint_dir=tmp_path / "second")
-    write_chosen_weights(
-        Path(config.checkpoint_dir),
-        {**dict.fromkeys(CHOSEN, 1.0), "adjustment": 0.3, "offset": 0.7, "weight": 9.0, "name_weight": 0.0},
-    )
-    run(config)
-    with np.load(Path(config.checkpoint_dir) / ARRAYS) as content:
-        assert {name: float(content[name]) for name in ("adjustment", "offset", "weight")} == {
-            "adjustment": 0.3, "offset": 0.7, "weight": 1.0,
-        }  # fmt: skip
 
 
 def test_negative_or_empty_values_are_refused(made: Made) -> None:

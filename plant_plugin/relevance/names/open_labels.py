@@ -150,8 +150,8 @@ class OpenLabels:
         places = [(read.places[start][0], read.places[end - 1][1]) for start, end in spans.tolist()]
         return Proposed(self._columns[labels], odds, [self.proposer.index.names[name] for name in names], places)
 
-    def wide(self, logits: Floats | sparse.csr_array, proposed: Sequence[Proposed], offset: float = 0.0) -> Floats:
-        """Return logits (B, K) with what names say, (B, K + U); -inf: not scored. ``offset`` is taken off unseen ones.
+    def wide(self, logits: Floats | sparse.csr_array, proposed: Sequence[Proposed]) -> Floats:
+        """Return logits (B, K) with what names say, (B, K + U); -inf: not scored.
 
         Of sparse logits only those that are stored are scored.
         """
@@ -165,19 +165,17 @@ class OpenLabels:
         for row, of_text in enumerate(proposed):
             columns, odds = of_text.columns, of_text.log_odds
             unseen = self.by_name[columns]
-            wide[row, columns[unseen]] = self.slope * odds[unseen] + self.shift - offset
+            wide[row, columns[unseen]] = self.slope * odds[unseen] + self.shift
             wide[row, columns[~unseen]] += self.known * np.maximum(0, odds[~unseen] - FLOOR)
         return wide
 
     def logit(self, log_odds: float) -> float:
-        """Return the logit of an unseen label, without the offset."""
+        """Return the logit of an unseen label."""
         return self.slope * log_odds + self.shift
 
-    def joined(
-        self, logits: Floats | sparse.csr_array, texts: Sequence[str], planted: PlantedScores | None
-    ) -> sparse.csr_array:
+    def joined(self, logits: Floats | sparse.csr_array, texts: Sequence[str]) -> sparse.csr_array:
         """Return the logits (B, K) of texts with what names say, (B, K + U): those that there are."""
-        wide = self.wide(logits, list(map(self.propose, texts)), 0.0 if planted is None else planted.offset)
+        wide = self.wide(logits, list(map(self.propose, texts)))
         rows, columns = np.nonzero(~np.isneginf(wide))
         offsets = np.searchsorted(rows, np.arange(len(wide) + 1))
         return sparse.csr_array((wide[rows, columns], columns, offsets), shape=wide.shape)

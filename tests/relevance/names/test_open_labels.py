@@ -57,9 +57,9 @@ def test_known_labels_gain_and_unseen_ones_have_their_own_score(fitted: OpenLabe
     weighed = replace(fitted, known=0.5, slope=2.0, shift=1.0)
     proposed = weighed.propose(named_notes.notes(fitted.widened, 1, 8).texts[0])
     logits = np.zeros((1, len(fitted.labels)), np.float32)
-    [wide] = weighed.wide(logits, [proposed], offset=0.25)
+    [wide] = weighed.wide(logits, [proposed])
     for column, odds in zip(proposed.columns.tolist(), proposed.log_odds.tolist(), strict=True):
-        expected = 2 * odds + 0.75 if fitted.by_name[column] else 0.5 * max(0, odds + 5)
+        expected = 2 * odds + 1 if fitted.by_name[column] else 0.5 * max(0, odds + 5)
         assert wide[column] == pytest.approx(expected, rel=1e-5)
     others = np.setdiff1d(np.arange(len(wide)), proposed.columns)
     assert np.isneginf(wide[others][fitted.by_name[others]]).all()
