@@ -25,7 +25,7 @@ function say(text, wrong = false) {
 
 // What is asked of the server. Changes go one after the other, each with a key of its own, and again until they are
 // answered: a server that was killed in between finds the key, and counts the change once.
-let line = Promise.resolve(), waiting = 0, arrived = null;
+let line = Promise.resolve(), waiting = 0, arrived = null, unheard = false; // the server did not answer
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 const key = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -46,6 +46,7 @@ async function insist(path, body) {
       const { detail } = await answer.json().catch(() => ({}));
       throw new Error(detail && answer.status !== 422 ? serverSaid(detail) : t`refused (${answer.status})`);
     } else {
+      unheard = true;
       say(t`The server does not answer; what you did is kept here and sent again.`, true);
       await pause(500);
     }
@@ -55,7 +56,7 @@ function change(path, body, then = () => {}) { // a body that is a function is a
   waiting += 1;
   line = line.then(() => insist(path, typeof body === "function" ? body() : body)).then((answer) => {
     waiting -= 1;
-    if (!waiting && at("said").classList.contains("wrong")) say(t`Everything is saved.`);
+    if (!waiting && unheard) { unheard = false; say(t`Everything is saved.`); }
     return then(answer);
   }, (error) => {
     waiting -= 1;

@@ -397,6 +397,18 @@ def test_a_key_right_after_a_dialog_counts(browser: Any, desk: Desk, url: str) -
     robot.page.wait_for_selector("#figures[open]", timeout=5000)
 
 
+def test_what_is_said_stays_when_an_earlier_change_is_saved(browser: Any, desk: Desk, url: str) -> None:
+    robot = Robot(browser, url, desk.people.add("ana"), 1280)
+    robot.look()
+    held: list[Any] = []
+    robot.page.route("**/desk/decide", lambda route: held.append(route))  # its answer comes late
+    robot.press("a", "p")
+    robot.page.wait_for_function("() => document.querySelector('#said').innerText.includes('only accepted codes')")
+    held[0].continue_()
+    robot.rest()
+    assert "only accepted codes have an order" in robot.page.inner_text("#said")
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_coder_says_which_code_is_the_principal_one(browser: Any, desk: Desk, url: str, width: int) -> None:
     robot = Robot(browser, url, desk.people.add("ana"), width)
