@@ -45,15 +45,12 @@ CODES = "I10 E11.9 E10.9 S72.001A S72.002A D63.1 N18.30 J18.9 K52.9 R19.7 S02.0X
 
 @pytest.fixture(scope="session")
 def coded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with codes of ICD-10-CM as labels."""
+    """The same with codes of ICD-10-CM as labels, and without planted scores."""
     folder = tmp_path_factory.mktemp("coded")
     write_splits(folder)
     for path in folder.glob("*.txt"):
         path.write_text(re.sub(r"\bL(\d+)", lambda label: CODES[int(label[1])], path.read_text()))
-    config = made_config(
-        folder, stage2__epochs=15, batch_size=16, data_name="coded", planted_scores__model="ridge",
-        planted_scores__weight=2.0,
-    )  # fmt: skip
+    config = made_config(folder, stage2__epochs=15, batch_size=16, data_name="coded")
     run(config)
     return Path(config.checkpoint_dir)
 

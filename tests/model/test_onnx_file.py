@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from plant_plugin import Predictor
 from plant_plugin.cli import plant
+from plant_plugin.relevance.log_odds import NOT_FITTED
 
 TEXTS = ["filler1 sign3x", "sign5x sign5x nowhere 17 filler2 sign1x", "", "sign7x"]
 PRIOR = {"planted_prior": "additive", "embed_dim": 16}
@@ -52,6 +53,18 @@ def test_onnxruntime_gives_the_same_top_five(untrained: Callable[..., Path], tmp
         best = np.argsort(-row, kind="stable")[:5]
         assert [known["labels"][column] for column in best] == [label.label for label in prediction.labels]
         assert row[best] == pytest.approx([label.logit for label in prediction.labels], abs=1e-4)
+
+
+def test_probabilities_that_were_fitted_are_in_the_file(coded: Path, tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime", reason="needs the extra: pip install 'plant-plugin[onnx]'")
+    done, predictor = export(coded, tmp_path / "model.onnx"), Predictor.load(coded, device="cpu")
+    assert done.exit_code == 0, done.output
+    assert predictor.log_odds != NOT_FITTED
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"))
+    batch = next(iter(predictor.batches(TEXTS[:1], 1)))
+    given = {"text": batch["text"].numpy().astype(np.int64), "length": batch["length"].numpy().astype(np.int64)}
+    [logits] = session.run(["logits"], given)
+    np.testing.assert_allclose(logits, predictor.logits(TEXTS[:1]), atol=1e-4)
 
 
 @pytest.mark.integration
