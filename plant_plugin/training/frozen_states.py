@@ -21,7 +21,7 @@ from plant_plugin.networks.plantable import PlantableNetwork
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import device_of, first_before_others
 from plant_plugin.training.inputs import Encoded, Inputs
-from plant_plugin.training.stage import precision_of
+from plant_plugin.training.run_settings import precision_of
 
 logger = logging.getLogger(__name__)
 

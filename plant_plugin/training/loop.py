@@ -13,6 +13,9 @@ import warnings
 from collections.abc import Sized
 from pathlib import Path
 
+from plant_plugin.training import quick_lightning  # noqa: F401 before Lightning
+
+# isort: split
 import lightning as L
 import torch
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
@@ -40,7 +43,8 @@ from plant_plugin.training.resume import (
     read_state,
     stopped,
 )
-from plant_plugin.training.stage import StageModule, precision_of, so_many
+from plant_plugin.training.run_settings import precision_of, so_many
+from plant_plugin.training.stage import StageModule
 from plant_plugin.training.stopping import judges
 
 logger = logging.getLogger(__name__)

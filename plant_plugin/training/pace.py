@@ -27,7 +27,8 @@ from plant_plugin.training.guards import limited_memory
 from plant_plugin.training.inputs import Encoded, Inputs, Shortlists, Small, prepare
 from plant_plugin.training.resume import Stage
 from plant_plugin.training.rows import clip_norm
-from plant_plugin.training.stage import StageModule, precision_of
+from plant_plugin.training.run_settings import precision_of
+from plant_plugin.training.stage import StageModule
 from plant_plugin.training.stage1 import run_stage1
 from plant_plugin.training.stage2 import run_stage2
 

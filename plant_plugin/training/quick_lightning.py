@@ -1,8 +1,8 @@
 """Lightning without transformers, which torchmetrics would import for metrics that nothing here computes.
 
 torchmetrics, which Lightning imports, asks whether transformers can be found and then takes it and more of torch: a
-quarter of what a short training imports. Whoever imports :mod:`plant_plugin.training.run` imports this first. Until the
-process ends torchmetrics then has no metrics by language models; transformers itself can be imported as ever.
+quarter of what a short training imports. What trains a network imports this first. Until the process ends torchmetrics
+then has no metrics by language models; transformers itself can be imported as ever.
 """
 
 from __future__ import annotations

@@ -11,11 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from plant_plugin.training import quick_lightning  # noqa: F401 before Lightning
-
-# isort: split
-import lightning as L
-
 from plant_plugin.config import Config, load_config, registry
 from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.rules import is_ours
@@ -42,14 +37,12 @@ from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import decided, few_are_new, folder_before
 from plant_plugin.training.guards import limited_memory
 from plant_plugin.training.inputs import Encoded, Inputs, mark_tokens, prepare, rows_read_again
-from plant_plugin.training.loggers import logger_of
 from plant_plugin.training.open_labels import read_named
 from plant_plugin.training.open_weights import with_open_labels
 from plant_plugin.training.promises import promised, tested
+from plant_plugin.training.run_settings import seed_everything
 from plant_plugin.training.scoring import Scoring, network_logits, validation_logits
 from plant_plugin.training.shortlist import propose
-from plant_plugin.training.stage1 import run_stage1
-from plant_plugin.training.stage2 import run_stage2
 from plant_plugin.training.thresholds import tune_thresholds
 from plant_plugin.training.weights import fit_phrases, fit_scores, weigh
 
@@ -113,11 +106,16 @@ def run_in_folder(config: Config, *, tests: bool = True) -> Result:
 
 def plant(config: Config, run: Run) -> Result:
     """Stage 1 plants the attention, stage 2 trains everything."""
+    from plant_plugin.training.stage1 import run_stage1  # Lightning, which nothing without a network needs
+    from plant_plugin.training.stage2 import run_stage2
+
     return _guarded(config, run, {"stage1": run_stage1, "stage2": run_stage2})
 
 
 def end_to_end(config: Config, run: Run) -> Result:
     """Stage 2 only, on the same network (a configured prior included)."""
+    from plant_plugin.training.stage2 import run_stage2
+
     return _guarded(config, run, {"stage2": run_stage2})
 
 
@@ -218,7 +216,7 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
         if not config.eval:
             stack.enter_context(resume.full_disk_resumes(run))
         if is_first():
-            run.metrics = stack.enter_context(contextlib.closing(MetricLog(run.folder, logger_of(config, run.folder))))
+            run.metrics = stack.enter_context(contextlib.closing(_metric_log(config, run)))
         if not config.eval and from_first(lambda: resume.has_ended(run, resumed=bool(config.resume))):
             run.log("this run has ended before; these are its results")
             path = run.folder / "result.json"
@@ -226,7 +224,7 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
         if config.refit != "none":
             config = _trained_once(config, run, stages)
         stack.enter_context(limited_memory(run, limited=device_of(config).type == "cpu"))
-        L.seed_everything(config.seed or 0, workers=True, verbose=False)
+        seed_everything(config.seed or 0)
         if config.eval:
             return test(*load(config, run))
         left_out = {name for name in stages if getattr(config, name).epochs == 0}
@@ -239,6 +237,14 @@ def _guarded(config: Config, run: Run, stages: Stages) -> Result:
         if is_first():
             resume.finish(run)
         return result
+
+
+def _metric_log(config: Config, run: Run) -> MetricLog:
+    if config.logger == "csv":
+        return MetricLog(run.folder, None)
+    from plant_plugin.training.loggers import logger_of
+
+    return MetricLog(run.folder, logger_of(config, run.folder))
 
 
 def _trained_once(config: Config, run: Run, stages: Stages) -> Config:

@@ -30,7 +30,7 @@ from plant_plugin.report.result import Scored, device_name, write_predictions
 from plant_plugin.report.run import Run
 from plant_plugin.training.devices import at_first, count, device_of, rank
 from plant_plugin.training.inputs import Encoded, Floats, Inputs, Logits, Places
-from plant_plugin.training.stage import taken
+from plant_plugin.training.run_settings import taken
 
 ScoreBatch = tuple[Floats | sparse.csr_array, sparse.csr_array, Places]  # logits and truth (B, L), document numbers
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from plant_plugin.training import quick_lightning  # noqa: F401 before Lightning
+
+# isort: split
 import lightning as L
 import numpy as np
 import torch
@@ -15,7 +18,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from plant_plugin.config.options import Stage2Options, StageOptions
-from plant_plugin.config.sections import Settings, Training
+from plant_plugin.config.sections import Settings
 from plant_plugin.data.batches import Batches, move
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
@@ -28,8 +31,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.training.devices import count, device_of, is_first, rank
 from plant_plugin.training.guards import StepGuard, in_pieces
 from plant_plugin.training.rows import RowAdam, RowAdamW, clip_norm
-
-Precision = Literal["32-true", "bf16-mixed", "16-mixed"]  # as Lightning names them
+from plant_plugin.training.run_settings import taken
 
 OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -259,17 +261,6 @@ class StageModule(L.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
-def taken(settings: Training, split: str, batches: int) -> int:
-    """Return how many batches of a split the configured limits leave."""
-    limits = {"train": settings.limit_train_batches, "val": settings.limit_val_batches}
-    return so_many(limits.get(split, settings.limit_test_batches), batches)
-
-
-def so_many(limit: float, batches: int) -> int:
-    """Return how many batches a limit leaves: a share of them up to 1, above it a number."""
-    return max(1, min(batches, int(limit)) if limit > 1 else int(limit * batches))
-
-
 def place_of(batch_idx: int) -> int:
     """Return the number of this process's batch in the order of a single process."""
     return batch_idx * count() + rank()
@@ -306,21 +297,6 @@ def learning_rate_factor(schedule: str, warmup: float, steps: int) -> Callable[[
         return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - climb) / max(1, steps - climb))))
 
     return factor
-
-
-def precision_of(settings: Settings) -> Precision:
-    """Return Lightning's name of the configured precision; ``auto`` is bf16 (or fp16) on a GPU and fp32 on a CPU.
-
-    Raises:
-        ConfigError: fp16 on a CPU, which has no fast fp16 products and no loss scaling.
-    """
-    chosen, device = settings.precision, device_of(settings)
-    if chosen == "16" and device.type == "cpu":
-        raise ConfigError("fp16 needs a GPU", where="precision", fix="use precision: bf16, 32 or auto")
-    if chosen == "auto":
-        chosen = "32" if device.type == "cpu" else "bf16" if torch.cuda.is_bf16_supported() else "16"
-    names: dict[str, Precision] = {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}
-    return names[chosen]
 
 
 class Candidates(NamedTuple):

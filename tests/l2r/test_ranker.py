@@ -82,7 +82,7 @@ def test_both_directions_start_from_one_ranker_and_the_planted_weights_are_its_o
             parts["differentiable"], scores.masked_fill(dropped | padding, float("-inf")).softmax(dim=-1)
         )
 
-    monkeypatch.setattr("plant_plugin.training.run.run_stage2", look)
+    monkeypatch.setattr("plant_plugin.training.stage2.run_stage2", look)
     run(over(folder, network_config={**SIZES, "directions": "both"}))
     one, other = seen["rankers"]
     assert all(torch.equal(one[name], other[name]) for name in one)

@@ -23,7 +23,7 @@ from plant_plugin.report.run import Run
 from plant_plugin.training import guards
 from plant_plugin.training.guards import FIXES, StepGuard, in_pieces, limited_memory, out_of_memory
 from plant_plugin.training.run import run
-from plant_plugin.training.stage import so_many
+from plant_plugin.training.run_settings import so_many
 from plant_plugin.training.stage2 import Stage2
 
 Made = Callable[..., Config]

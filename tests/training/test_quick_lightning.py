@@ -1,10 +1,11 @@
-"""What trains a network of words imports no transformers; a language model still can."""
+"""What trains a network of words imports no transformers, a language model still can; scores alone no Lightning."""
 
 from __future__ import annotations
 
 import runpy
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -13,12 +14,26 @@ from plant_plugin.training import quick_lightning
 
 TRAINS = """
 import sys
-import plant_plugin.training.run
-import plant_plugin.training.choose.settle
+import plant_plugin.training.pace
 assert {"lightning", "torchmetrics"} <= set(sys.modules)
 assert "transformers" not in sys.modules
 from transformers import PretrainedConfig
 """
+
+SCORES = """
+import sys
+from plant_plugin.config import load_config
+from plant_plugin.training.choose import settle
+from plant_plugin.training.run import run
+keys = {"strategy": "planted_scores", "planted_scores.model": "ridge", "result_dir": sys.argv[1], "cpu": True}
+config = load_config("plant_demo.yml", keys)
+assert run(config)["metrics"]
+assert not {"lightning", "torchmetrics", "torch._dynamo", "transformers"} & set(sys.modules)
+"""
+
+
+def test_what_trains_no_network_imports_no_lightning(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", SCORES, str(tmp_path)], check=True, timeout=300, cwd=tmp_path)
 
 
 @pytest.mark.integration

@@ -3,25 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from plant_plugin.config.sections import Settings
-from plant_plugin.errors import ConfigError
-from plant_plugin.training.stage import Candidates, learning_rate_factor, precision_of, so_many, taken
-
-
-@pytest.mark.parametrize(("precision", "named"), [("auto", "32-true"), ("32", "32-true"), ("bf16", "bf16-mixed")])
-def test_precision_on_a_processor(precision: str, named: str) -> None:
-    assert precision_of(Settings(precision=precision, cpu=True)) == named
-
-
-def test_fp16_is_refused_on_a_processor() -> None:
-    with pytest.raises(ConfigError, match="needs a GPU"):
-        precision_of(Settings(precision="16", cpu=True))
-
-
-def test_a_limit_is_a_share_up_to_one_and_a_number_above_it() -> None:
-    assert [so_many(limit, 10) for limit in (1.0, 0.25, 0.01, 3, 40)] == [10, 2, 1, 3, 10]
-    limited = Settings(limit_train_batches=2, limit_val_batches=3, limit_test_batches=0.4)
-    assert [taken(limited, split, 10) for split in ("train", "val", "test")] == [2, 3, 4]
+from plant_plugin.training.stage import Candidates, learning_rate_factor
 
 
 @pytest.mark.parametrize(

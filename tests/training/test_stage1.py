@@ -14,7 +14,7 @@ from plant_plugin.config import Config
 from plant_plugin.errors import ConfigError
 from plant_plugin.networks.attention_head import HeadNetwork
 from plant_plugin.networks.trained_state import trained_state
-from plant_plugin.training import run as training_run
+from plant_plugin.training import stage2
 from plant_plugin.training.run import run
 
 Made = Callable[..., Config]
@@ -34,13 +34,13 @@ def test_no_epochs_of_stage_2_leave_the_network_of_stage_1(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: dict[str, torch.Tensor] = {}
-    original = training_run.run_stage2
+    original = stage2.run_stage2
 
     def watch(network: HeadNetwork, *others: Any) -> None:
         kept.update({name: tensor.detach().clone() for name, tensor in trained_state(network).items()})
         original(network, *others)
 
-    monkeypatch.setattr(training_run, "run_stage2", watch)
+    monkeypatch.setattr(stage2, "run_stage2", watch)
     run(made(stage2__epochs=1, result_dir=str(tmp_path / "whole")))
     monkeypatch.undo()
     config = made(stage2__epochs=0, result_dir=str(tmp_path / "stage1"))

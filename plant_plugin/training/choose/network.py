@@ -13,7 +13,6 @@ from plant_plugin.config.options import PLANTED_SCORES
 from plant_plugin.config.sections import Settings
 from plant_plugin.config.values import Keys
 from plant_plugin.training.choose.decisions import Decision, Facts
-from plant_plugin.training.pace import measure
 
 MOST_DOCUMENTS, MOST_OF_A_LABEL = 100, 2.0
 
@@ -43,6 +42,8 @@ def fit_into(minutes: float, config: Settings, facts: Facts, started: float) -> 
     if config.strategy == PLANTED_SCORES:
         return Decision({}, "")
     stage2 = replace(config.stage2, epochs=config.stage2.epochs or None)  # without epochs it would not be measured
+    from plant_plugin.training.pace import measure  # Lightning, which nothing without a network needs
+
     stages = measure(replace(config, stage2=stage2)).stages
     epoch1, epoch2 = (stages[name].training_seconds if name in stages else 0.0 for name in ("stage1", "stage2"))
     left = MINUTE * minutes - (time.perf_counter() - started)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.config import Config
-from plant_plugin.training.choose import network
+from plant_plugin.training import pace
 from plant_plugin.training.choose.decisions import Decision, Facts, decide
 from plant_plugin.training.choose.facts import look
 from plant_plugin.training.choose.network import fit_into, without_network
@@ -68,7 +68,7 @@ def test_what_deciding_took_is_gone_from_the_minutes(
     mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
 ) -> None:
     config, facts = settle(mine()), look(mine(), set(), network=False)
-    monkeypatch.setattr(network, "measure", taking(8 * 0.1))
+    monkeypatch.setattr(pace, "measure", taking(8 * 0.1))
     now = time.perf_counter()
     assert fit_into(1, config, facts, now).keys["stage1.epochs"]
     assert fit_into(1, config, facts, now - 61).keys["strategy"] == "planted_scores"
@@ -77,6 +77,6 @@ def test_what_deciding_took_is_gone_from_the_minutes(
 def test_minutes_are_shared_out_where_most_documents_hold_numbers_alone(
     mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
 ) -> None:
-    monkeypatch.setattr(network, "measure", taking(8 * 0.1))
+    monkeypatch.setattr(pace, "measure", taking(8 * 0.1))
     facts = replace(look(mine(), set(), network=False), words=0)
     assert fit_into(1, settle(mine()), facts, time.perf_counter()).keys["stage1.epochs"]

@@ -15,7 +15,7 @@ from plant_plugin.cli import plant
 from plant_plugin.config import Config, load_config
 from plant_plugin.data.documents import load_corpus
 from plant_plugin.errors import ConfigError
-from plant_plugin.training.choose import network
+from plant_plugin.training import pace
 from plant_plugin.training.choose.decisions import Decision
 from plant_plugin.training.choose.settle import _dotted, _filled, _left_open, settle
 from plant_plugin.training.pace import Pace
@@ -35,7 +35,7 @@ def test_the_network_is_chosen_where_nothing_is_said_of_it(
     assert (config.model_name, config.stage1.learning_rate) == ("LAAT", 0.01)
     assert config.network_config["planted_prior"] == "additive"
     assert "encoder" not in config.network_config
-    monkeypatch.setattr(network, "measure", taking(8 * 1e-6))
+    monkeypatch.setattr(pace, "measure", taking(8 * 1e-6))
     in_time = settle(mine(**as_it_is, minutes=1))
     assert (in_time.stage1.epochs, in_time.stage2.epochs) == (config.stage1.epochs, config.stage2.epochs)
     assert in_time.stage1.epochs > in_time.stage2.epochs
@@ -225,7 +225,7 @@ def test_what_cannot_be_chosen_is_refused(changes: dict[str, Any], key: str) -> 
 def test_minutes_decide_how_much_is_trained(
     mine: Make, monkeypatch: pytest.MonkeyPatch, seconds: float, strategy: str, taking: Taking
 ) -> None:
-    monkeypatch.setattr(network, "measure", taking(8 * seconds))
+    monkeypatch.setattr(pace, "measure", taking(8 * seconds))
     config = settle(mine(minutes=1, stage1__epochs="leave"))
     assert config.strategy == strategy
     assert config.minutes is None
@@ -237,6 +237,6 @@ def test_minutes_decide_how_much_is_trained(
 def test_minutes_leave_both_stages_where_epochs_are_given(
     mine: Make, monkeypatch: pytest.MonkeyPatch, taking: Taking
 ) -> None:
-    monkeypatch.setattr(network, "measure", taking(8 * 1e-6))
+    monkeypatch.setattr(pace, "measure", taking(8 * 1e-6))
     config = settle(mine(minutes=1, epochs=3))
     assert (config.strategy, config.epochs, config.stage1.epochs, config.stage2.epochs) == ("auto", 3, None, None)
