@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from plant_plugin.data.header_names import is_header_name
 from plant_plugin.data.label_column import Trained
-from plant_plugin.errors import DataError, suggestion
+from plant_plugin.data.missing_columns import check_there
+from plant_plugin.errors import DataError
 
 UTF8 = "utf-8-sig"  # a byte order mark is skipped
 
@@ -25,16 +25,11 @@ class Columns(NamedTuple):
     def check(self, names: Iterable[str], where: str) -> None:
         """Raise a ``DataError`` where a column is missing or there twice."""
         names = list(names)
-        for key, column in (("text_column", self.text), ("labels_column", self.labels)):
-            if column is not None and column not in names:
-                known = list(filter(is_header_name, names))  # without a header these are words of a document
-                near = suggestion(column, known) if known else "line 1, or each JSON object, has to hold the names"
-                raise DataError(f"there is no column {column!r}", where=where, fix=f"--{key} names it; {near}")
+        check_there(names, *self[:3], where)
         for column in self[:3]:
-            if column is not None and names.count(column) > 1:
-                raise DataError(
-                    f"several columns are called {column!r}", where=where, fix="give each a name of its own"
-                )
+            if names.count(str(column)) > 1:
+                what, fix = f"several columns are called {column!r}", "give each a name of its own"
+                raise DataError(what, where=where, fix=fix)
 
 
 DEFAULT = Columns()

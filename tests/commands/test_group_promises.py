@@ -87,7 +87,7 @@ def test_by_length_the_files_may_be_of_any_form(folder: Path, tmp_path: Path) ->
         ("--promise 0.9 --promise-by ward", "one says little without the other"),
         ("--promise 0.9 --held-out held.csv", "one says little without the other"),
         ("--promise-by ward --held-out held.csv", "nothing is promised"),
-        ("--promise 0.9 --promise-by floor --held-out held.csv", "not every row has a value under 'floor'"),
+        ("--promise 0.9 --promise-by floor --held-out held.csv", "there is no column 'floor'"),
         ("--promise 0.9 --promise-by id --held-out held.csv", "90 of 90 groups cannot be promised 0.9"),
         ("--promise 0.9 --promise-by ward --held-out train.csv", "the model was trained on this file"),
         ("--promise 0.9 --promise-by ward --held-out held.csv --ray", "workers of a cluster know no groups"),
