@@ -102,7 +102,6 @@ class Table:
             DataError: (while reading) The file cannot be read, lacks a column, or a row is no document; with file and
                 line, without its content.
         """
-        number = 0
         for number, (where, line, row) in enumerate(self._rows(), 1):
             if isinstance(row, Document) and row.cell is not None and self.columns.labels is not None:
                 row = separated(row, self.label_column)
@@ -118,8 +117,6 @@ class Table:
             self.skipped.problem = self.skipped.problem or error
             if len(self.skipped.lines) < LINES_KEPT:
                 self.skipped.lines.append(line)
-        if not number:
-            logger.warning("%s: the file holds no document", self.name)
 
     @cached_property
     def label_column(self) -> LabelColumn:
