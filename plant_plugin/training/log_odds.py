@@ -26,7 +26,7 @@ Numbers = npt.NDArray[np.float64]
 
 SUMS = np.arange(1 << 16, dtype=np.uint16).view(np.float16)  # all that pairs are told apart by
 LIMITS = np.finfo(np.float16).min, np.finfo(np.float16).max
-AMONG = 30  # highest pairs for each true one: of the others, nearly all, next to none is true, wherever it lies
+AMONG = 100  # highest pairs for each true one: of the others, nearly all, next to none is true, wherever it lies
 LEAST = 1e-3  # slope, of a column that is divided by its standard deviation
 # Of the logistic regression: nearly no regularisation; its usual tolerance is too much where so few pairs are true.
 REGULARISATION, TOLERANCE, STEPS = 1000.0, 1e-7, 1000

@@ -80,6 +80,7 @@ def test_pairs_that_nobody_would_look_at_do_not_decide(monkeypatch: pytest.Monke
     sums = np.concatenate([random.uniform(-6, 6, (2000, 12)), random.uniform(-60, -30, (2000, 400))], axis=1)
     truth = random.random(sums.shape) < expit(np.where(sums > -10, 0.5 * sums - 5, -8))
     batch, near = (sums.astype(np.float32), sp.csr_array(truth.astype(np.float32))), np.array([0, 3, 6], np.float32)
+    monkeypatch.setattr(log_odds, "AMONG", 30)
     assert probabilities(near, fitted([batch], 4.0)) == pytest.approx(expit(0.5 * near - 5), abs=0.03)
     monkeypatch.setattr(log_odds, "AMONG", np.inf)
     assert abs(probabilities(near, fitted([batch], 4.0)) - expit(0.5 * near - 5)).max() > 0.05
