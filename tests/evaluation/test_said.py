@@ -72,5 +72,6 @@ def test_a_number_before_several_is_found() -> None:
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.js")), ids=lambda path: path.name)
 def test_pages_count_one_as_one(path: Path) -> None:
-    found = re.findall(rf"\}} (?:[a-z]+ )?(?:{NOUNS})s\b", path.read_text(encoding="utf-8"))
+    # {0} of `counted` has a sentence for one beside it
+    found = re.findall(rf"(?<!\{{\d)\}} (?:[a-z]+ )?(?:{NOUNS})s\b", path.read_text(encoding="utf-8"))
     assert len(found) == 0

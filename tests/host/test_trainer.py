@@ -130,6 +130,7 @@ def content(folder: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.integration
 def test_main_py_trains_in_both_stages_to_the_same_bytes(folder: Path) -> None:
     plant_plugin.register()
     tested = main(parsed(result_dir="theirs", batch_size=8))

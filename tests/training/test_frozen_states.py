@@ -69,6 +69,7 @@ def test_files_hold_what_the_language_model_says(config: Callable[..., Config], 
             torch.testing.assert_close(found[real], expected[real], atol=2e-2, rtol=0)  # other batches, then bf16
 
 
+@pytest.mark.integration
 def test_the_language_model_runs_once(
     config: Callable[..., Config], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def test_what_is_trained_on_is_said_once(tmp_path: Path) -> None:
     assert "--training_file: FILE is what is trained on" in done.output
 
 
+@pytest.mark.integration
 def test_a_run_goes_on_with_new_documents_labels_and_words(old: Config, new: Path, tmp_path: Path) -> None:
     done = train("--from", old.checkpoint_dir, new, "--result_dir", tmp_path / "runs", "--stage2.learning_rate", 1e-9)
     assert done.exit_code == 0, done.output
@@ -83,6 +84,7 @@ def test_a_run_goes_on_with_new_documents_labels_and_words(old: Config, new: Pat
     assert len((third / "documents" / "train.txt").read_text().splitlines()) == 100  # what is known stands there once
 
 
+@pytest.mark.integration
 def test_few_new_documents_leave_the_network_and_its_weights_as_they_are(old: Config, tmp_path: Path) -> None:
     """Until more have come than it was trained on: then it reads all that it has not read, and all is chosen anew."""
     deliveries = []
@@ -195,6 +197,7 @@ def test_the_network_reads_new_documents_and_as_many_old_ones(old: Config) -> No
     assert len(set(seen)) == 10
 
 
+@pytest.mark.integration
 def test_a_label_that_loses_its_last_document_keeps_its_row(tmp_path: Path) -> None:
     """Else a new one, with which labels are as many as before, would get the weights of others."""
     write_marked_splits(tmp_path)

@@ -131,6 +131,7 @@ def test_the_newest_whole_state_of_this_run_is_used(tmp_path: Path, caplog: pyte
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".ckpt", *3 * [".unusable"]]
 
 
+@pytest.mark.integration
 def test_sigterm_saves_and_the_run_goes_on_to_the_same_bytes(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def test_clipping_is_torchs() -> None:
         torch.testing.assert_close(table.grad.to_dense(), one.grad)
 
 
+@pytest.mark.integration
 def test_a_shortlist_of_all_labels_trains_the_same_numbers(made: Made) -> None:
     own = {**TOUCHED, "shortlist__size": LABELS, "stage1__epochs": 1, "stage2__epochs": 1}
     configs = [made(**own), made(**{**own, "shortlist__rows": "all"}, result_dir=f"{made().result_dir}_2")]

@@ -146,8 +146,13 @@ def test_what_is_no_model_is_not_exported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "network",
-    [{"quantization": "nf4", "lora": {"r": 4}}, {"freeze_encoder": True, "encoder": "cnn", "hidden_size": 16}, {}],
-    ids=["nf4", "frozen", "whole"],
+    [
+        pytest.param({"quantization": "nf4", "lora": {"r": 4}}, id="nf4"),
+        pytest.param(
+            {"freeze_encoder": True, "encoder": "cnn", "hidden_size": 16}, id="frozen", marks=pytest.mark.integration
+        ),
+        pytest.param({}, id="whole", marks=pytest.mark.integration),
+    ],
 )
 def test_a_gguf_file_trains_and_predicts(
     configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: dict[str, Any]

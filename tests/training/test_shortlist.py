@@ -69,6 +69,7 @@ def test_a_shortlist_of_all_labels_changes_nothing(
     assert results[1] == pytest.approx(results[0], abs=0.005)
 
 
+@pytest.mark.integration
 def test_outside_the_shortlist_a_label_has_nothing_of_the_network_but_its_lowest_logit(
     short: tuple[Config, dict[str, object]],
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_test_of_the_folder_repeats_the_run(short: tuple[Config, dict[str, obj
     assert run(again)["metrics"] == pytest.approx(result["metrics"], abs=1e-6)
 
 
+@pytest.mark.integration
 def test_a_resumed_run_and_the_second_pass_of_a_refit_have_the_same_size(made: Made) -> None:
     config = made(**SCORES, shortlist__size="auto", refit="train+val", stage2__epochs=1, stage1__epochs=1)
     run(config)

@@ -53,6 +53,7 @@ def test_weights_that_come_after_need_no_word2vec(made: Made, tmp_path: Path, mo
     assert made_vectors(made(embed_file="word2vec"), tmp_path / "run", dim=None, trained=True).shape[1] == 100
 
 
+@pytest.mark.integration
 def test_a_network_trains_on_them_to_its_end_and_is_tested_again(made: Made, tmp_path: Path) -> None:
     config = made(embed_file="word2vec", cache_dir=str(tmp_path / "cache"))
     assert "word vectors" in run(config)["time_s"]

@@ -491,7 +491,7 @@ function whyOf(found) {
   if (!found) return [t`The model does not know this code, so it never suggests it. Its training documents did not have it.`];
   const text = Array.from(doc.text), words = found.spans.map(([start, end]) => `“${text.slice(start, end).join("")}”`).join(", ");
   return [t`Its probability is ${percent(found.probability)}. Codes above ${percent(found.threshold)} are suggested, and some of the next.`,
-    found.labels === 1 ? t`It is the only code that the model knows.` : t`That is place ${number(found.place)} of the ${number(found.labels)} codes that the model knows.`,
+    counted(found.labels, "It is the only code that the model knows.", "That is place {1} of the {0} codes that the model knows.", number(found.place)),
     words ? t`Words that speak for it: ${words}.` : t`No word of the document speaks for it.`];
 }
 at("why-button").addEventListener("click", () => openWhy(results[chosen] || { label: at("asked").value.trim() }));
