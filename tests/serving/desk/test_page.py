@@ -131,7 +131,7 @@ BAD = [  # files that a lead may add by mistake
     ("a.json", b'{"text": ["a", "b"]}'), ("a.jsonl", b'{"resourceType": "Bundle"}\n'),
     ("a.jsonl", b'{"data": {}, "annotations": []}\n'), ("a.jsonl", b'{"passages": []}\n'),
     ("a.jsonl", b'{"paragraphs": []}\n'), ("a.jsonl", b'{"tokens": [], "tags": []}\n'), ("a.pdf", b"%PDF-1.4"),
-    ("a.docx", b"PK\x03\x04"), ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), ("a.txt", gzip.compress(b"a")),
+    ("a.docx", b"PK\x03\x04"), ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), ("a.txt", gzip.compress(b"a", mtime=0)),
     ("a.csv.gz", b"a"), ("a.rtf", b"{\\rtf1 a}"), ("a.png", b"\x89PNG"), ("a.7z", b"7z\xbc\xaf\x27\x1c"),
     ("a.bz2", b"BZh91AY&SY"), ("a.txt", b"PAR1\x15"), ("a.txt", b"ARROW1\0"), ("a.db", b"SQLite format 3\0"),
     ("a.h5", b"\x89HDF\r\n"), ("a.npy", b"\x93NUMPY"), ("a.pkl", b"\x80\x04"), ("a.txt", b"#FORMAT=WebAnno TSV 3\n"),
