@@ -134,7 +134,7 @@ MENTIONS = [["plant", "prepare"], ["plant", "doctor", "--config"]]
 BROUGHT = {"desk": coded, "your_data": your_data, "mimic": raw_mimic, "your_backbone": language_model}
 
 
-SLOW = {"your_data": pytest.mark.integration}  # it trains what plant bench compares
+SLOW = dict.fromkeys(("your_data", "mimic"), pytest.mark.integration)  # plant bench; tables of MIMIC's form
 FOLLOWED = [pytest.param(page, id=page.stem, marks=SLOW.get(page.stem, ())) for page in PAGES]
 
 

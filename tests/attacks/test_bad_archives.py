@@ -91,6 +91,7 @@ def test_an_archive_that_inflates_a_thousandfold_is_refused(
         assert well, ended
 
 
+@pytest.mark.integration
 def test_what_is_large_and_honest_passes(tmp_path: Path) -> None:
     scores = sp.random_array((400, 20_000), density=0.1, format="csr", dtype=np.float32, rng=np.random.default_rng(1))
     path = tmp_path / "scores.npz"

@@ -232,6 +232,7 @@ def test_a_name_on_a_hub_that_only_the_folder_gives_is_not_fetched(
     assert "hf download" in ended.error
 
 
+@pytest.mark.integration
 def test_a_training_from_it_runs_and_overwrites_nothing_that_its_log_names(stranger: Path) -> None:
     victim, new = stranger.parent / "victim", stranger.parent / "new.txt"
     victim.write_text("mine")

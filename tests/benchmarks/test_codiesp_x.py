@@ -80,6 +80,7 @@ def test_models_are_scored_together() -> None:
     assert all(low <= mean <= high for mean, low, high in found.values())
 
 
+@pytest.mark.integration
 def test_without_evidence_it_says_what_can_be_given(trained: Path) -> None:
     shown = CliRunner().invoke(main, [str(trained)])
     assert "there is no evidence file" in shown.output

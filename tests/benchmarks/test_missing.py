@@ -232,6 +232,7 @@ def test_the_list(tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert "is called nothing" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_the_packaged_experiments_can_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     listed, _ = find_missing(tmp_path)

@@ -142,6 +142,7 @@ def test_new_documents_of_one_text_are_all_taken(old: Config, tmp_path: Path) ->
     assert facts["new"] == 3
 
 
+@pytest.mark.integration
 def test_names_of_labels_come_with_the_documents(tmp_path: Path, new: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "NAME_WEIGHTS", (2.0,))
     write_marked_splits(tmp_path)

@@ -33,6 +33,7 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
+@pytest.mark.integration
 def test_trains_again_on_both_with_what_validation_found(made: Made, tmp_path: Path) -> None:
     scores = {"planted_scores__model": "ridge"}
     plain = made(**STILL, **scores, result_dir=str(tmp_path / "plain"))

@@ -49,6 +49,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, dict[str, o
     return config, dict(run(config))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("hard_negatives", [None, 5])
 def test_a_shortlist_of_all_labels_changes_nothing(
     made: Made, capsys: pytest.CaptureFixture[str], hard_negatives: int | None
