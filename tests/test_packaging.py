@@ -18,7 +18,7 @@ from plant_plugin import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.packaging
-SHIPPED = (".py", ".yml", ".txt", ".typed", ".html", ".css", ".js", ".xz")
+SHIPPED = (".py", ".yml", ".txt", ".typed", ".html", ".css", ".js", ".json", ".xz")
 
 
 def run(*command: str | Path, folder: Path) -> str:
