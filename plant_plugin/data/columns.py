@@ -26,10 +26,10 @@ class Columns(NamedTuple):
         """Raise a ``DataError`` where a column is missing or there twice."""
         names = list(names)
         check_there(names, *self[:3], where)
-        for column in self[:3]:
-            if names.count(str(column)) > 1:
-                what, fix = f"several columns are called {column!r}", "give each a name of its own"
-                raise DataError(what, where=where, fix=fix)
+        for column in filter(None, self[:3]):
+            if names.count(column) > 1:
+                what = f"several columns are called {column!r}"
+                raise DataError(what, where=where, fix="give each a name of its own")
 
 
 DEFAULT = Columns()

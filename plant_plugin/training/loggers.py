@@ -64,14 +64,13 @@ LOGGERS = {  # `logger` -> what opens it, and the module that it needs
 }
 
 
-def logger_of(settings: Settings, folder: Path) -> Callable[[str, int], Logger] | None:
-    """Return what opens the logger that ``logger`` names, from a stage and a step on; None for ``csv``.
+def logger_of(settings: Settings, folder: Path) -> Callable[[str, int], Logger]:
+    """Return what opens the logger that ``logger`` names beside ``csv``, from a stage and a step on.
 
     Raises:
         MissingExtraError: It is not installed.
     """
-    if (name := settings.logger) not in LOGGERS:
-        return None
+    name = settings.logger
     open_logger, module = LOGGERS[name]
     with needs_extra(name, f"{name} is not installed", where=f"logger: {name}", otherwise="or logger: csv"):
         importlib.import_module(module)

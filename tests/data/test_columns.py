@@ -8,6 +8,7 @@ from plant_plugin.errors import DataError
 
 def test_a_column_that_is_missing_or_there_twice() -> None:
     Columns("note", None).check(["note", "id"], "t.csv")
+    Columns("note", None).check(["note", "None", "None"], "t.csv")  # nobody named these
     with pytest.raises(DataError, match=r"there is no column 'text'[\s\S]*did you mean"):
         Columns().check(["txt", "labels"], "t.csv")
     with pytest.raises(DataError, match="several columns are called 'text'"):
