@@ -91,7 +91,7 @@ class Growing:
         for document in islice(documents, self.state["documents"]):
             read = _hash(read, _hash(document.name, document.text))
         if read != self.state["read"]:
-            what = f"its first {self.state['documents']:,} documents are not those that were predicted"
+            what = f"its first documents ({self.state['documents']:,}) are not those that were predicted"
             raise DataError(what, where=source, fix=FIX)
         for document in documents:
             self._unwritten.append(_hash(document.name, document.text))

@@ -268,7 +268,7 @@ def _split_validation(train: Split, val_size: float) -> tuple[Split, Split]:
     try:
         remaining, drawn = drawn_apart(train, size, SPLIT_SEED)
     except ValueError as error:
-        what = f"{len(train)} training documents cannot be split with val_size {val_size}"
+        what = f"the training documents ({len(train)}) cannot be split with val_size {val_size}"
         fix = "a share below 1, or a number of documents below that of the training file; or give a val_file"
         raise DataError(f"{what}: no training or validation documents left", where="val_size", fix=fix) from error
     return _split("train", train, remaining, train.dropped), _split("val", train, drawn)

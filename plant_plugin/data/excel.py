@@ -51,7 +51,7 @@ def excel_rows(path: Path, dated: str) -> Iterator[tuple[int, list[str] | DataEr
                 header = [str(name).strip() for name in row]
                 yield number, header
             elif len(row) > len(header):
-                what = f"{len(row)} columns where the header has {len(header)}"
+                what = f"columns: {len(row)}, and the header has {len(header)}"
                 yield number, DataError(what, fix="give every column a name")
             else:
                 row += [""] * (len(header) - len(row))

@@ -181,16 +181,16 @@ def _check_names(labels: Collection[str], known: Collection[str], where: str, *,
     scored = all(parts) and len({part[1] for part in parts if part}) > 1
     if weights or scored:
         count = f"{weights:,} of {len(labels):,}" if weights else "all"
-        raise DataError(f"{count} labels carry a weight", where=where, fix="write labels alone, or NUMBER::WEIGHT")
+        raise DataError(f"labels with a weight: {count}", where=where, fix="write labels alone, or NUMBER::WEIGHT")
     new = [label for label in labels if label not in known]
     if (quoted := _are_quoted(new)) > ENOUGH * len(labels):
-        what = f"{quoted:,} labels stand in quotation marks or brackets, or begin or end with one"
+        what = f"labels in quotation marks or brackets, or that begin or end with one: {quoted:,}"
         raise DataError(what, where=where, fix=f"take them out; {ONE_EACH}; with a list in a cell, as JSON")
     joined = [label for label in new if _holds_several(label, labels)]
     commas = not named and len(labels) > 1 and len(new) == len(labels) and all(map(COMMA.search, labels))
     if joined or commas:
         share = len(joined) or len(labels)
-        raise DataError(f"{share:,} labels seem to hold several, joined by a sign", where=where, fix=ONE_EACH)
+        raise DataError(f"labels that seem to hold several, joined by a sign: {share:,}", where=where, fix=ONE_EACH)
 
 
 def _are_quoted(labels: Collection[str]) -> int:

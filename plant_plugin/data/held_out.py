@@ -45,7 +45,7 @@ def held_out(settings: Settings, folder: Path) -> Keys:
             parts = drawn_apart(Documents([documents.texts[row] for row in staying]), SHARE, SPLIT_SEED)
         except ValueError:
             raise DataError(
-                f"{len(staying)} documents are too few to draw from",
+                f"too few documents to draw from: {len(staying)}",
                 where=str(source),
                 fix="give more documents, or files of your own with --val_file and --test_file",
             ) from None

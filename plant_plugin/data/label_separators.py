@@ -111,7 +111,7 @@ def check_cells(
 
 def _mixed(column: LabelColumn, count: int, sign: str, where: str) -> DataError:
     # Without these labels: where columns are swapped they would be a note's words.
-    what = f"{column}, but {count} labels seem to hold several, separated by {NAMES[sign]}"
+    what = f"{column}, but labels ({count}) seem to hold several, separated by {NAMES[sign]}"
     return DataError(what, where=where, fix=FLAG)
 
 

@@ -39,7 +39,7 @@ def name_columns(path: Path) -> tuple[list[tuple[str, list[str]]], bool]:
 def _ordered(cells: list[str], order: list[int], where: str) -> list[str]:
     """Return the cells of a row as a header orders them; its language may be missing at the end."""
     if max(order[:2]) >= len(cells) and any(cell.strip() for cell in cells):
-        what = f"{len(cells)} columns where the header has {len(order)}"
+        what = f"columns: {len(cells)}, and the header has {len(order)}"
         raise DataError(what, where=where, fix="write each row as wide as the header")
     return [cells[column] if column < len(cells) else "" for column in order]
 

@@ -142,7 +142,7 @@ def documents_of(
     source = Path(sources[0]) if len(sources) == 1 else folder
     documents = Files(source, form, columns, skip_bad, otherwise, paths, folder)
     if others:
-        documents.note = f"{others:,} files of the folders are no {TEXT} and were not read"
+        documents.note = f"files of the folders that are no {TEXT} and were not read: {others:,}"
     return documents
 
 

@@ -193,6 +193,6 @@ def form_of(named: Named, notations: Signs, labels: frozenset[str], path: Path) 
             best, best_of, most = form, label_of, known
     counts = Counter(label for those in best_of.values() for label in those)
     if twice := sum(count > 1 for count in counts.values()):
-        what = f"{twice} labels ({best}) stand for several concepts"
+        what = f"labels that stand for several concepts: {twice} ({best})"
         raise DataError(what, where=str(path), fix="write URIs as labels of the documents, or give a table of names")
     return best, best_of

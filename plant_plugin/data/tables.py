@@ -216,7 +216,7 @@ class Table:
             if not width:
                 width = width_of(cells, f"{self.name}, line {number}")
             if len(cells) != width:
-                what = f"{len(cells)} columns where the first line has {width}"
+                what = f"columns: {len(cells)}, and the first line has {width}"
                 yield number, DataError(what, fix="a text must hold no TAB; replace it by a space")
             else:
                 yield number, Document(cells[-1], id=cells[0] if width == 3 else None, cell=cells[-2])

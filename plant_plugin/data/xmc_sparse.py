@@ -114,7 +114,7 @@ def _numbered(path: Path, documents: int) -> Iterator[tuple[int, str]]:
                 raise DataError(f"more than the {documents:,} documents of the first line", where=str(path), fix=fix)
             yield number, text
     if number - 1 != documents:
-        what = f"{number - 1:,} documents, the first line says {documents:,}"
+        what = f"documents: {number - 1:,}, and the first line says {documents:,}"
         raise DataError(what, where=str(path), fix=fix)
 
 

@@ -100,7 +100,7 @@ class Evaluator:
         """Say why a metric cannot be computed here; None where it can."""
         missing_counts = self.train_label_counts is None or (metric.propensity_scored and not self.num_train)
         if metric.k and metric.k > self.num_labels:
-            what = f"there are only {self.num_labels} labels, fewer than k"
+            what = f"k is more than there are labels: {self.num_labels}"
         elif metric.threshold is not None and metric.threshold not in self.thresholds:
             what = f"there is no threshold {metric.threshold!r} here (given: {', '.join(self.thresholds) or 'none'})"
         elif metric.needs_training_counts and missing_counts:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.said import counted
 
 RANKS = (1, 3, 5, 8, 10, 15)  # the k reported when no metric is asked for by name
 DEFAULT_THRESHOLD = "0.5"  # what a name without a threshold means, as in LibMultiLabel
@@ -189,7 +190,9 @@ def check_ranks(metrics: Mapping[str, str], save_k: int, num_labels: int, *, mos
     needs = [(where, int(rank[1]), most) for where, rank in ranks if rank]
     problems = [
         ConfigError(
-            f"asks for the {rank} best of {num_labels} labels", where=where, fix=f"use at most {allowed} with this data"
+            f"asks for the {rank} best of {counted(num_labels, 'label')}",
+            where=where,
+            fix=f"use at most {allowed} with this data",
         )
         for where, rank, allowed in [*needs, ("save_k_predictions", save_k, num_labels)]
         if rank > allowed

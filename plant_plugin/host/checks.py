@@ -20,6 +20,7 @@ from plant_plugin.config.sections import Settings
 from plant_plugin.data.documents import Corpus, load_corpus
 from plant_plugin.data.subword_tokens import load_tokenizer
 from plant_plugin.errors import CheckpointError, ConfigError
+from plant_plugin.evaluation.said import counted
 from plant_plugin.files import cache_folder, write_text
 from plant_plugin.networks.backbone.gguf import language_model
 
@@ -63,13 +64,13 @@ def check_labels(corpus: Corpus, labels: list[str], checkpoint_path: str, *, tra
         missing = set(corpus.label_names) - known
         if missing:
             have = f"{len(missing)} of the {len(corpus.label_names)} labels of the data"
-            what = f"the checkpoint has {len(known)} labels and lacks {have}"
+            what = f"the checkpoint has {counted(len(known), 'label')} and lacks {have}"
             fix = "train from scratch, or give the data that the checkpoint was made with"
             raise CheckpointError(what, where=checkpoint_path, fix=fix)
     elif corpus.test is not None:
         tested = {label for names in corpus.test.labels for label in names}
         if tested and not tested & known:
-            what = f"none of the {len(tested)} labels of the test file is among the {len(known)} of the checkpoint"
+            what = f"no label of the test file ({len(tested)}) is among those of the checkpoint ({len(known)})"
             raise CheckpointError(what, where=checkpoint_path, fix="give the test file that belongs to the checkpoint")
 
 

@@ -83,7 +83,7 @@ def _numbers(result: Result | None) -> str:
     counts, metrics = result.get("counts", {}), result["metrics"]
     rows = [f"| {name} | {percent(metrics[name])} |" for name in SHOWN if metrics.get(name) is not None]
     how = f"Data set {result.get('dataset')}, configuration {result.get('config')}, seed {result.get('seed')}."
-    where = f"On its {result.get('split', 'test')} split, {counts.get('documents', 0):,} documents, percent, one run;"
+    where = f"On its {result.get('split', 'test')} split, documents: {counts.get('documents', 0):,}, percent, one run;"
     unseen = f"training never showed {counts.get('labels_unseen_in_training', 0):,} of its labels:"
     return "\n".join((f"{how} {where} {unseen}", "", "| metric | value |", "|---|---:|", *rows))
 

@@ -149,7 +149,7 @@ def _refused(unmet: Sequence[Outcome], groups: int, kind: str, share: float) -> 
     """Return the error; it names no group, which a column of ids would make one of each patient."""
     smallest = min(outcome["documents"] for outcome in unmet)
     what = f"{len(unmet)} of {groups} groups cannot be promised {share:g}"
-    what += f": the smallest has {smallest} documents with a label"
+    what += f": documents with a label in the smallest: {smallest}"
     if needs := max((outcome.get("needs", 0) for outcome in unmet), default=0):
         unit = "documents" if kind == PROMISE else "labels above 0.5"
         what += f", and {needs} {unit} could show it"

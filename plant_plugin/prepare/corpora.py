@@ -75,7 +75,7 @@ def splits_of(raw: Path, paths: Iterable[Path]) -> dict[str, Path]:
     if not split_paths and len(others) == 1:
         return {"train": others[0]}
     if "train" not in split_paths:
-        what = f"{len(others) + len(split_paths)} files, none of them called train"
+        what = f"files: {len(others) + len(split_paths)}, none of them called train"
         raise DataError(what, where=str(raw), fix="call one train, and others valid and test; or name a single file")
     if others:
         what = f"{others[0].name} is of no split, or of several ({len(others)} such in all)"

@@ -78,7 +78,7 @@ def write_embeddings(
     words = sorted(WordTokens.build(texts, min_count, splitter).words[2:])  # without <pad> and <unk>
     if not words:
         fix = "choose a lower min_count"
-        raise DataError(f"no word is in {min_count} training documents", where=str(out), fix=fix)
+        raise DataError(f"no word is in as many training documents as {min_count}", where=str(out), fix=fix)
     sentences = _Sentences(texts, splitter)
     passes = epochs or passes_for(sum(map(len, sentences)))
     model = Word2Vec(sentences, vector_size=dim, min_count=min_count, epochs=passes, seed=seed, workers=1, sg=0)

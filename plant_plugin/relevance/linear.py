@@ -88,7 +88,7 @@ class LinearModel:
         try:
             whole = sp.csr_array(counted.fit_transform(texts))
         except ValueError as error:
-            what = f"no word is in {options.min_documents} training documents"
+            what = f"no word is in as many training documents as {options.min_documents}"
             raise DataError(what, where="planted_scores", fix="give more documents, or `model: none`") from error
         vectorizer = TermRows(kind, counted.vocabulary_, counted.idf_)
         lead = (options.lead, options.lead_weight)

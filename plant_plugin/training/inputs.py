@@ -25,6 +25,7 @@ from plant_plugin.data.unicode_forms import alike_line
 from plant_plugin.errors import CheckpointError, DataError
 from plant_plugin.evaluation.metrics import Evaluator
 from plant_plugin.evaluation.names import check_ranks
+from plant_plugin.evaluation.said import counted
 from plant_plugin.relevance.marks import phrase_marks
 from plant_plugin.relevance.mutual_information import Floats, Relevance, Small, compute_relevance
 from plant_plugin.relevance.phrases import Phrases
@@ -198,21 +199,21 @@ def _report(corpus: Corpus, arrays: dict[str, TokenArrays], sentences: int, run:
             continue
         lengths = arrays[split.name].lengths
         run.log(
-            f"{split.name}: {len(split)} documents ({split.dropped} dropped, {split.without_labels} "
+            f"{split.name}: {counted(len(split), 'document')} ({split.dropped} dropped, {split.without_labels} "
             f"without labels, {arrays[split.name].unknown_only} without a known token), "
             f"{lengths.mean():.0f} tokens each, {lengths.max()} at most, {arrays[split.name].truncated} cut there"
         )
     if corpus.train.evidence is not None:
         marked = sum(map(bool, corpus.train.evidence))
-        run.log(f"evidence of {marked} training documents; {sentences} sentences of theirs are trained on too")
+        run.log(f"evidence of {counted(marked, 'training document')}; {counted(sentences, 'sentence')} of theirs too")
     known = set(corpus.train.texts)
     for split in corpus.splits[1:]:
         if repeated := sum(text in known for text in split.texts):
-            run.log(f"{split.name}: {repeated} texts are in training too, so its numbers are too good")
+            run.log(f"{split.name}: texts that are in training too: {repeated}, so its numbers are too good")
     unseen, dropped = corpus.counts["labels_unseen_in_training"], corpus.counts["dropped_labels"]
     run.log(
-        f"{len(corpus.label_names)} labels; in test {unseen} labels were never seen in training "
-        f"and {dropped} label occurrences are outside the label set"
+        f"{counted(len(corpus.label_names), 'label')}; test has {counted(unseen, 'label')} that training never shows "
+        f"and {counted(dropped, 'occurrence')} of labels outside the label set"
     )
 
 

@@ -18,6 +18,7 @@ from plant_plugin.config.values import Keys
 from plant_plugin.data.names_beside import names_for_model, names_source
 from plant_plugin.data.tokens import load_tokens
 from plant_plugin.errors import CheckpointError, ConfigError, PlantError
+from plant_plugin.evaluation.said import counted
 from plant_plugin.files import remove, sha256, write_text
 from plant_plugin.model.folder import read_content
 from plant_plugin.networks.hub import quiet
@@ -269,7 +270,10 @@ def _trained_once(config: Config, run: Run, stages: Stages) -> Config:
             note_cost(run.folder, run.totals())
     second, epochs = from_first(lambda: _second_training(config, folder))
     run.train_again(epochs)
-    run.log(f"refit: on {config.refit}" + "".join(f", {stage} for {number} epochs" for stage, number in epochs.items()))
+    run.log(
+        f"refit: on {config.refit}"
+        + "".join(f", {stage} for {counted(number, 'epoch')}" for stage, number in epochs.items())
+    )
     return replace(second, silent=config.silent)
 
 

@@ -82,8 +82,8 @@ def test_resume_with_nothing_there_begins(tmp_path: Path) -> None:
     ("others", "error", "message"),
     [
         ({"flags": {"output": "jsonl"}}, ConfigError, "another model or other flags"),
-        ({"documents": DOCUMENTS[1:]}, DataError, "first 6 documents are not those"),
-        ({"documents": DOCUMENTS[:3]}, DataError, "first 6 documents are not those"),
+        ({"documents": DOCUMENTS[1:]}, DataError, r"first documents \(6\) are not those"),
+        ({"documents": DOCUMENTS[:3]}, DataError, r"first documents \(6\) are not those"),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -66,7 +66,7 @@ def test_a_resumed_folder_with_another_first_file_is_refused(model: Path, notes:
     predict(model, notes, "--out", "out.jsonl")
     (notes / "00.txt").rename(notes / "000.txt")
     refused = predict(model, notes, "--out", "out.jsonl", "--resume")
-    assert "its first 32 documents are not those that were predicted" in refused.output
+    assert "its first documents (32) are not those that were predicted" in refused.output
 
 
 def test_column_flags_hold_for_every_file(model: Path, notes: Path) -> None:
@@ -90,7 +90,7 @@ def test_files_that_are_passed_over_are_named(model: Path, notes: Path) -> None:
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == TEXTS - 1
     assert "bad lines that were passed over: 1 (notes/07.txt)\n" in done.stderr
-    assert "1 files of the folders are no .txt and were not read\n" in done.stderr
+    assert "files of the folders that are no .txt and were not read: 1\n" in done.stderr
 
 
 def test_a_document_of_a_folder_is_explained_by_its_name(model: Path, notes: Path) -> None:

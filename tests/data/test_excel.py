@@ -53,7 +53,7 @@ def test_a_date_in_the_place_of_a_code_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = book(tmp_path / "w.xlsx", ["text", "labels"], ["cough", "R05", "more"])
-    with pytest.raises(DataError, match="row 2: 3 columns where the header has 2"):
+    with pytest.raises(DataError, match="row 2: columns: 3, and the header has 2"):
         read_any(wide)
     with pytest.raises(DataError, match="there is no column 'text'"):
         read_any(book(tmp_path / "h.xlsx", ["note", "labels"], ["cough", "R05"]))

@@ -46,7 +46,7 @@ def test_a_folder_of_texts_in_the_order_of_their_names(notes: Path) -> None:
     assert [(each.name, each.number) for each in documents] == [
         ("a.txt", 1), ("b.txt", 2), ("c.TXT.gz", 3), ("ward/a.txt", 4)
     ]  # fmt: skip
-    assert documents.note == "2 files of the folders are no .txt and were not read"
+    assert documents.note == "files of the folders that are no .txt and were not read: 2"
     assert read(notes)[1:3] == [("b.txt", "first line of b.txt\nsecond"), ("c.TXT.gz", "packed")]
     assert read(notes) == read(notes.absolute())
 

@@ -129,7 +129,7 @@ def test_a_sign_of_two_concepts(tmp_path: Path) -> None:
     concepts = [{"@id": f"http://x.org/{folder}/1", key: [{"@value": folder}]} for folder in "ab"]
     path.write_text(json.dumps(concepts))
     assert len(skos_rows(path)) == 2
-    with pytest.raises(DataError, match=r"1 labels .ends of URIs. stand for several concepts"):
+    with pytest.raises(DataError, match=r"labels that stand for several concepts: 1 .ends of URIs."):
         skos_rows(path, {"1"})
 
 

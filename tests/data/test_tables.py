@@ -66,12 +66,12 @@ def test_labels_in_a_text_and_columns_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", f"text,labels\n{SECRET},A\n{SECRET},A,B\n", "line 3: 3 columns where the header has 2"),
+        ("a.csv", f"text,labels\n{SECRET},A\n{SECRET},A,B\n", "line 3: columns: 3, and the header has 2"),
         ("a.csv", f"body,labels\n{SECRET},A\n", "line 1: there is no column 'text'"),
         ("a.csv", f"text,labels,text\n{SECRET},A,b\n", "line 1: several columns are called 'text'"),
         ("a.csv", f'text,labels\n"{SECRET}"x,A\n', "line 2: no row of a table"),
         ("a.csv", "text,labels\n", "holds no document"),
-        ("a.csv", f"\ntext,labels\n{SECRET},A,B\n", "line 3: 3 columns where the header has 2"),
+        ("a.csv", f"\ntext,labels\n{SECRET},A,B\n", "line 3: columns: 3, and the header has 2"),
         ("a.jsonl", f'{{"id": "\\ud800", "text": "{SECRET}", "labels": []}}\n', "line 1: not valid UTF-8"),
         ("a.jsonl", f'{{"text": "{SECRET}"', "line 1: no JSON object"),
         ("a.jsonl", f'{{"text": "{SECRET}", "labels": {{"A": 1}}}}\n', "line 1: the content of 'labels'"),

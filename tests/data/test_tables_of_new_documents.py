@@ -83,11 +83,11 @@ BAD = [
     ("bad.jsonl", f'{{"text": "a"}}\n{{"text": 3, "x": "{SECRET}"}}\n', None, 2, "the text under 'text' is a int"),
     ("bad.jsonl", f'{{"text": "a"}}\n{{"text": "\\ud800 {SECRET}"}}\n', None, 2, "UTF-8"),
     ("bad.jsonl", '{"text": "a"}\n' + "[" * 100_000 + "\n", None, 2, "no JSON"),
-    ("bad.txt", f"A\ta\nB\tc\t{SECRET}\n", None, 2, "3 columns where the first line has 2"),
+    ("bad.txt", f"A\ta\nB\tc\t{SECRET}\n", None, 2, "columns: 3, and the first line has 2"),
     ("bad.txt", f"a\nb\t{SECRET}\n", None, 2, "a TAB, and the first line has none"),
     ("bad.txt", b"a\n\xff\xfe" + SECRET.encode() + b"\n", None, 2, "UTF-8"),
     ("bad.txt", f"a\n\0{SECRET}\n", None, 2, "NUL"),
-    ("bad.csv", f"id,text\n1,a\n2,b,{SECRET}\n", None, 3, "3 columns where the header has 2"),
+    ("bad.csv", f"id,text\n1,a\n2,b,{SECRET}\n", None, 3, "columns: 3, and the header has 2"),
     ("bad.csv", f'id,text\n1,a\n2,"{SECRET}\n3,b\n', None, 3, "no row of a table"),
 ]
 

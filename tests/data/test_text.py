@@ -109,7 +109,7 @@ BAD_LINES = b"a\tx\nb\ty secret\ttail\nc\tz\nsecret\n"
 
 
 def test_tab_inside_text(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 2: 3 columns where the first line has 2") as caught:
+    with pytest.raises(DataError, match="line 2: columns: 3, and the first line has 2") as caught:
         read_any(write(tmp_path, BAD_LINES))
     assert "secret" not in str(caught.value)
     assert "--allow_bad_lines" in str(caught.value)

@@ -47,7 +47,7 @@ def test_has_header(tmp_path: Path) -> None:
         ("1 5 10\nsecret 1:1\n", "line 2: not of the format"),
         ("1 5 10\n1 secret:1\n", "line 2: not of the format"),
         ("1 5 10\n1 1:secret\n", "line 2: not of the format"),
-        ("2 5 10\n1 1:1\n", "1 documents, the first line says 2"),
+        ("2 5 10\n1 1:1\n", "documents: 1, and the first line says 2"),
         ("1 5 10\n1 1:1\n1 1:1\n", "more than the 1 documents"),
         ("1 1:1\n", "line 1: the first line has to be the numbers of documents, features and labels"),
         ("", "line 1: the first line has to be"),

@@ -323,7 +323,7 @@ def test_all_problems_with_metrics_are_told_at_once() -> None:
         "Macro-F1",
         "MAP-gold",
     ]
-    assert "only 4 labels" in str(caught.value)
+    assert "more than there are labels: 4" in str(caught.value)
 
 
 def test_unknown_metric() -> None:

@@ -75,9 +75,9 @@ def test_what_is_listed_is_right_by_group_too() -> None:
     [
         (
             0.95,
-            "2 of 3 groups cannot be promised 0.95: the smallest has 5 documents with a label, and 19 doc",
+            "2 of 3 groups cannot be promised 0.95: documents with a label in the smallest: 5, and 19 doc",
         ),
-        (0.9, "1 of 3 groups cannot be promised 0.9: the smallest has 5 documents with a label, and 9 doc"),
+        (0.9, "1 of 3 groups cannot be promised 0.9: documents with a label in the smallest: 5, and 9 doc"),
     ],
 )
 def test_a_small_group_is_refused_with_the_number_needed_and_without_its_name(share: float, message: str) -> None:

@@ -76,8 +76,8 @@ def test_splits_of_names(tmp_path: Path) -> None:
     }  # fmt: skip
     assert names("cooking.txt") == {"train": "cooking.txt"}
     for paths, message in {
-        ("a.txt", "b.txt"): "2 files, none of them called train",
-        ("a.test",): "1 files, none of them called train",
+        ("a.txt", "b.txt"): "files: 2, none of them called train",
+        ("a.test",): "files: 1, none of them called train",
         (): "0 files",
         ("a.train", "b.train"): "a.train and b.train are both for train",
         ("a.train", "b.txt"): "b.txt is of no split, or of several",

@@ -66,6 +66,6 @@ def test_read_back_by_libmultilabel(train: Path, tmp_path: Path) -> None:
 
 
 def test_no_word_is_frequent_enough(train: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no word is in 99 training documents"):
+    with pytest.raises(DataError, match="no word is in as many training documents as 99"):
         train_embeddings(train, tmp_path / "v.txt", min_count=99)
     assert not (tmp_path / "v.txt").exists()

@@ -102,5 +102,5 @@ def test_a_label_without_documents_scores_zero(task) -> None:
 
 
 def test_no_term_is_frequent_enough(task) -> None:
-    with pytest.raises(DataError, match="no word is in 2 training documents"):
+    with pytest.raises(DataError, match="no word is in as many training documents as 2"):
         PlantedScores.fit(["alpha", "beta"], sp.csr_array(np.eye(2, dtype=np.float32)), RidgeOptions())

@@ -106,5 +106,5 @@ def _rows(table: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str
     for where, row in tab_separated(table):
         if len(row) != len(columns) or not all(row):
             fix = f"each line has to be: {' TAB '.join(columns)}"
-            raise DataError(f"{len(row)} columns, or an empty one", where=where, fix=fix)
+            raise DataError(f"not {len(columns)} columns, or an empty one", where=where, fix=fix)
         yield where, row

@@ -138,7 +138,7 @@ def found_splits(raw: Path, ending: str | None) -> dict[str, Path]:
         return split_paths or {"train": raw}
     if len(inside) != 1:
         fix = f"call them train{ending}, valid{ending} and test{ending}, or name one with --raw"
-        raise DataError(f"{len(inside)} files *{ending}, none called train{ending}", where=str(raw), fix=fix)
+        raise DataError(f"files *{ending}: {len(inside)}, none called train{ending}", where=str(raw), fix=fix)
     return {"train": inside[0]}
 
 

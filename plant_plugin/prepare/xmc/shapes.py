@@ -110,7 +110,7 @@ class Folder:
         names = self.names_in(path)
         if len(names) != labels:
             fix = "give each label one line, or take the file away"
-            raise DataError(f"{len(names):,} names for {labels:,} labels", where=str(path), fix=fix)
+            raise DataError(f"names: {len(names):,}, labels: {labels:,}", where=str(path), fix=fix)
         return names, [path]
 
     def names_in(self, path: Path) -> list[str]:
@@ -141,7 +141,7 @@ class Folder:
                         yield labels, one_line(line)
                 if lists != lines:
                     fix = "texts and labels have to be of the same documents, one a line"
-                    raise DataError(f"{lines:,} texts for {lists:,} lists of labels", where=str(texts[split]), fix=fix)
+                    raise DataError(f"texts: {lines:,}, lists of labels: {lists:,}", where=str(texts[split]), fix=fix)
 
         return Shape(name, [*files.values(), *texts.values(), *more], read, names)
 

@@ -19,6 +19,7 @@ from plant_plugin.config.problems import Problems
 from plant_plugin.config.rules import is_ours, is_plant_over_words
 from plant_plugin.config.values import Keys
 from plant_plugin.errors import ConfigError
+from plant_plugin.evaluation.said import counted
 from plant_plugin.report.progress import said_to_go_on
 from plant_plugin.report.run_folder import SETTLED
 from plant_plugin.training.choose.decisions import BEFORE_LAAT, FOR_WORDS, OURS_ONLY, SIZES, Decision, Facts, decide
@@ -77,7 +78,7 @@ def _sizes(decision: Decision, config: Config) -> Decision:
 def explained(facts: Facts, decisions: Iterable[Decision]) -> list[str]:
     """Return at most ten lines: the facts, and each decision with its reason."""
     marked = "evidence" if facts.evidence else "no evidence"
-    seen = f"{facts.documents:,} documents in {facts.language}, {facts.labels:,} labels, {marked}"
+    seen = f"{counted(facts.documents, 'document')} in {facts.language}, {counted(facts.labels, 'label')}, {marked}"
     lines = [f"{seen}; chosen, and kept as a configuration:"]
     for decision in decisions:
         shown = {key: value for key, value in decision.keys.items() if key != "monitor_metrics"}

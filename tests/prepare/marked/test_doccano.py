@@ -194,5 +194,5 @@ def test_a_file_for_each_annotator(form: str, annotators: str, labels: list[str]
 def test_files_of_splits_are_no_annotators(names: tuple[str, str], tmp_path: Path) -> None:
     for name in names:
         jsonl(tmp_path / "raw" / f"{name}.jsonl", {"text": TEXT, "label": [name]})
-    with pytest.raises(DataError, match=r"2 files \*\.jsonl, none called train\.jsonl"):
+    with pytest.raises(DataError, match=r"files \*\.jsonl: 2, none called train\.jsonl"):
         prepare_doccano(tmp_path / "raw", tmp_path / "out")

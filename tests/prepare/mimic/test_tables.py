@@ -57,8 +57,8 @@ LONG = b"a,b\n" + b"secret,value\n" * 50_000
     [
         ("T.csv", b"a,B2\nsecret,2\n", "line 1: no column b\n"),
         ("T.csv", b"", "the file is empty"),
-        ("T.csv", b"a,b\n1,2\nsecret\n", "line 3: 1 columns where the header has 2"),
-        ("T.csv", b"a,b\n1,2\n1,2,secret\n", "line 3: 3 columns where the header has 2"),
+        ("T.csv", b"a,b\n1,2\nsecret\n", "line 3: columns: 1, and the header has 2"),
+        ("T.csv", b"a,b\n1,2\n1,2,secret\n", "line 3: columns: 3, and the header has 2"),
         ("T.csv", b'a,b\n1,2\n3,"secret\nvalue\n', "line 3: no row of a table\n.*a quote that never closes"),
         ("T.csv", b'a,b\n1,"secret"x\n', "line 2: no row of a table"),
         ("T.csv", b"a,b\n1,\xff\n", "not valid UTF-8"),

@@ -25,7 +25,7 @@ def test_labels_by_name_beside_texts(tmp_path: Path) -> None:
     assert (shape.name, shape.labels) == ("attention_xml", None)
     assert list(shape.read("train")) == [(["a", "b"], "text 0"), ([], "text 1")]
     (tmp_path / "test_texts.txt").write_text("one\ntwo\n")
-    with pytest.raises(DataError, match="2 texts for 1 lists of labels"):
+    with pytest.raises(DataError, match="texts: 2, lists of labels: 1"):
         list(shape.read("test"))
 
 
