@@ -9,9 +9,12 @@ import pytest
 import torch
 from libmultilabel.nn.networks.modules import LabelwiseAttention, LabelwiseLinearOutput, LabelwiseMultiHeadAttention
 from paper_head import reference_logits
-from torch import nn
+from scipy import sparse
+from torch import Tensor, nn
+from torch.nn import functional
 
 from plant_plugin.networks.kernels import block_size
+from plant_plugin.networks.kernels.prior import PlantedRelevance
 from plant_plugin.networks.label_attention_head import LabelAttentionHead
 from plant_plugin.networks.plantable import Hidden
 
@@ -46,6 +49,63 @@ def test_forward_and_backward(measure: Callable[..., Any], size: tuple[int, ...]
 
     name = f"label attention, forward and backward: B={documents} A={heads} T={positions} H={width} L={labels:,}"
     measure(name, way, step)
+
+
+class FusedHead(nn.Module):
+    """The same logits by torch's own fused attention: (B, A, L, D) attended values, then what each label reads of them.
+
+    ``merged``: as ``nn.MultiheadAttention`` computes it, output projection and boost written out.
+    """
+
+    def __init__(self, head: LabelAttentionHead, merged: bool) -> None:
+        super().__init__()
+        self.head, self.merged = head, merged
+
+    def forward(self, hidden: Hidden) -> Tensor:
+        head, states = self.head, hidden.states
+        bias = None
+        if hidden.prior is not None and head.prior_strength is not None:
+            bias = torch.einsum("la,lbt->balt", head.prior_strength, hidden.prior.everywhere())
+        by_head = (part.transpose(1, 2) for part in (head.keys(states), head.values(states)))
+        queries = head.queries().transpose(0, 1).expand(len(states), -1, -1, -1)
+        attended = functional.scaled_dot_product_attention(queries, *by_head, attn_mask=bias, scale=1.0)
+        outputs, label_bias = head.outputs()
+        if not self.merged:
+            return label_bias + torch.einsum("bald,lad->bl", attended, outputs)
+        width, weight = head.hidden_size, head.pool @ head.classifier
+        boosted = head.merge(attended.transpose(1, 2).flatten(2)) * head.boost_multiply + head.boost_add / width
+        return boosted @ weight
+
+
+FUSED = {"fused attention": False, "nn.MultiheadAttention's": True}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("planted", [False, True])
+@pytest.mark.parametrize("direction", ["forward", "forward and backward"])
+@pytest.mark.parametrize("way", [*FUSED, "plant_plugin"])
+def test_fused_attention(
+    measure: Callable[..., Any], size: tuple[int, ...], planted: bool, direction: str, way: str
+) -> None:
+    documents, heads, positions, width, labels = size
+    torch.manual_seed(0)
+    head = LabelAttentionHead(width, labels, heads, min(width, 128), 1.0 if planted else None)
+    network = FusedHead(head, FUSED[way]) if way in FUSED else head
+    states = torch.randn(documents, positions, width, requires_grad=True)
+    relevance = sparse.random_array((labels, 1500), density=0.03, dtype="float32", random_state=0).tocsr()
+    text = torch.randint(0, 1500, (documents, positions))
+    prior = PlantedRelevance(relevance).lookup(text) if planted else None
+    hidden = Hidden(states, torch.ones(documents, positions, dtype=torch.bool), prior)
+
+    def step() -> None:
+        head.zero_grad()
+        with torch.set_grad_enabled(direction != "forward"):
+            logits = network(hidden)
+        if logits.requires_grad:
+            logits.sum().backward()
+
+    shape = f"B={documents} A={heads} T={positions} H={width} L={labels:,}"
+    measure(f"label attention{', prior' if planted else ''}, {direction}: {shape}", way, step, rounds=5)
 
 
 @pytest.mark.parametrize("positions", [8_000, 20_000])
