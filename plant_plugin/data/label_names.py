@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def label_names(
 
 def _rows(source: str, labels: Collection[str], say: Say | None) -> Iterable[LabelName]:
     if source in VOCABULARIES:
-        return VOCABULARIES[source]().rows()
+        return _of_package(source)
     path = Path(source)
     if plain_name(path).suffix in FORMATS:
         return skos_rows(path, labels, say)
@@ -63,6 +63,11 @@ def _rows(source: str, labels: Collection[str], say: Say | None) -> Iterable[Lab
     if known.isdisjoint(label for label, _, _ in rows) and any(one_label(name) in known for _, name, _ in rows):
         raise DataError("the labels of the data stand in the second column", where=source, fix=FORMAT)
     return rows
+
+
+@cache
+def _of_package(source: str) -> tuple[LabelName, ...]:
+    return tuple(VOCABULARIES[source]().rows())  # a training asks for them five times
 
 
 def _first(source: str, labels: Collection[str], say: Say | None) -> Names:

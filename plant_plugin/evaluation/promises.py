@@ -25,6 +25,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.special import bdtr, stdtr  # scipy.stats takes half a second
 from typing_extensions import TypedDict
 
 from plant_plugin.evaluation.calibration import pairs_of
@@ -175,10 +176,8 @@ def _below(score: np.float32) -> float:
 
 def _is_above(share: float, taken: Floats | Places, wrong: Floats | Places) -> bool:
     """Tell whether both tests show that of labels (of each document) more than a share are right."""
-    from scipy import stats  # takes half a second
-
-    if stats.binom.cdf(wrong.sum(), taken.sum(), 1 - share) > DOUBT:
+    if bdtr(wrong.sum(), taken.sum(), 1 - share) > DOUBT:
         return False
     excess = wrong - (1 - share) * taken
     spread = excess.std(ddof=1) / math.sqrt(len(excess)) if len(excess) > 1 else 0.0
-    return spread == 0.0 or float(stats.t.cdf(excess.mean() / spread, len(excess) - 1)) <= DOUBT
+    return spread == 0.0 or float(stdtr(len(excess) - 1, excess.mean() / spread)) <= DOUBT

@@ -38,6 +38,7 @@ from plant_plugin.training.frozen_states import frozen_states
 from plant_plugin.training.further import decided, few_are_new, folder_before
 from plant_plugin.training.guards import limited_memory
 from plant_plugin.training.inputs import Encoded, Inputs, mark_tokens, prepare, rows_read_again
+from plant_plugin.training.needed_names import worth_trying
 from plant_plugin.training.open_labels import read_named
 from plant_plugin.training.open_weights import with_open_labels
 from plant_plugin.training.promises import promised, tested
@@ -147,6 +148,7 @@ def train(config: Config, run: Run, stages: Stages) -> Result:
     validation = validation_logits(network, inputs, config, run)
     weighed = weigh(scores, inputs, validation, config, run)
     scoring = keep_network(Scoring(network, inputs, weighed, config, run, validation), scores)
+    names = worth_trying(names, scoring)
     scoring = keep_names(with_open_labels(scoring, names, phrases), scoring)
     scoring, thresholds = as_first(scoring) or tune_thresholds(scoring)
     thresholds |= promised(scoring)

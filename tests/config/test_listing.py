@@ -6,6 +6,7 @@ import ast
 import functools
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,10 @@ def name_of(holder: ast.expr) -> str:
     return holder.id if isinstance(holder, ast.Name) else holder.attr if isinstance(holder, ast.Attribute) else ""
 
 
-def annotations(tree: ast.AST) -> dict[str, set[str]]:
+def annotations(nodes: Iterable[ast.AST]) -> dict[str, set[str]]:
     """Return the classes that each name, or self.NAME, of a module is annotated as."""
     of_class: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.arg):
             of_class.setdefault(node.arg, set()).update(named(node.annotation))
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name | ast.Attribute):
@@ -62,7 +63,7 @@ def annotations(tree: ast.AST) -> dict[str, set[str]]:
 def other_mappings() -> frozenset[str]:
     """Return the classes of mappings that are no configuration: what files of a model or of a result hold."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")]
-    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
     typed = {"TypedDict"}
     while more := {each.name for each in classes if {name_of(base) for base in each.bases} & typed} - typed:
         typed |= more
@@ -106,11 +107,16 @@ def known_in(path: Path) -> set[str]:
     changed (``replace``).
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    of_class = annotations(tree)
-    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    parents = dict[ast.AST, ast.AST]()
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:  # to which their children are added: one walk through all
+        children = [*ast.iter_child_nodes(node)]
+        parents |= dict.fromkeys(children, node)
+        nodes += children
+    of_class = annotations(nodes)
     found = set()
     is_library = path.parent.name == "host" and path.name != "settings.py"
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if not is_library and not is_no_key(node, parents, of_class):
                 found.add(node.value)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from plant_plugin.data.label_names import LabelName, label_name_rows, label_names
+from plant_plugin.data.vocabularies import VOCABULARIES, Vocabulary
 from plant_plugin.errors import MissingExtraError
 
 
@@ -27,6 +28,13 @@ def test_all_names_of_several_sources_none_twice(tmp_path: Path) -> None:
     assert rows == [("L1", "one", "en"), ("L1", "uno", "es"), ("L2", "two", ""), ("L1", "ein", "de")]
     assert isinstance(rows[0], LabelName)
     assert label_names([str(one), str(two)])("L1") == "one"
+
+
+def test_what_a_package_knows_is_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    made_up = Vocabulary({}.get, lambda: iter([LabelName("L1", f"one {asked.append(1) or len(asked)}")]))
+    monkeypatch.setitem(VOCABULARIES, "made up", lambda: made_up)
+    assert label_name_rows(["made up"]) == label_name_rows(["made up"]) == [("L1", "one 1", "")]
 
 
 @pytest.mark.integration  # seconds of import

@@ -25,7 +25,8 @@ import sys
 from plant_plugin.config import load_config
 from plant_plugin.training.choose import settle
 from plant_plugin.training.run import run
-keys = {"strategy": "planted_scores", "planted_scores.model": "ridge", "result_dir": sys.argv[1], "cpu": True}
+files = {"training_file": "train.txt", "val_file": "train.txt", "test_file": "train.txt"}
+keys = {"strategy": "planted_scores", "planted_scores.model": "ridge", "result_dir": ".", "cpu": True, **files}
 config = load_config("plant_demo.yml", keys)
 assert run(config)["metrics"]
 assert not {"lightning", "torchmetrics", "torch._dynamo", "transformers"} & set(sys.modules)
@@ -33,7 +34,9 @@ assert not {"lightning", "torchmetrics", "torch._dynamo", "transformers"} & set(
 
 
 def test_what_trains_no_network_imports_no_lightning(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", SCORES, str(tmp_path)], check=True, timeout=300, cwd=tmp_path)
+    lines = [f"L{number % 6}\tsign{number % 6} word{number % 5} more\n" for number in range(30)]
+    (tmp_path / "train.txt").write_text("".join(lines))
+    subprocess.run([sys.executable, "-c", SCORES], check=True, timeout=300, cwd=tmp_path)
 
 
 @pytest.mark.integration
