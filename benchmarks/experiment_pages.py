@@ -342,23 +342,51 @@ def page(name: str, systems: list[System], definition: Mapping[str, Any], publis
 
 
 def promise_lines(systems: list[System]) -> list[str]:
-    """What promises reached on documents of the test: `plant predict --promise 0.9`."""
+    """What promises reached on documents of the test, `plant predict --promise 0.9`, and the error of probabilities.
+
+    Of a system's runs those that promised something, where some did; a page where none did has no such lines.
+    """
     rows = []
     for system in systems:
-        promises = [result["promises"] for result in system.results if "promises" in result]
-        if promises:
-            found = [[promise[name] for promise in promises if name in promise] for name in PROMISED]
-            rows.append([system.name, str(len(promises)), *(cell([each["listed"] for each in one]) for one in found),
-                         *(cell([each["labels"] for each in one], 1.0) for one in found)])  # fmt: skip
-    if not rows:
+        measured = [result for result in system.results if result.get("calibration") or "promises" in result]
+        runs = [result for result in measured if "promises" in result] or measured
+        promises = [result.get("promises", {}) for result in runs]
+        found = [[promise[name] for promise in promises if name in promise] for name in PROMISED]
+        errors = [result["calibration"] for result in runs if result.get("calibration")]
+        if runs:
+            rows.append([system.name, str(len(runs)), *(cell([each["listed"] for each in one]) for one in found),
+                         *(cell([each["labels"] for each in one], 1.0) for one in found),
+                         *(f"{100 * statistics.fmean(one[name] for one in errors):.2f}" if errors else "–"
+                           for name in ("ECE", "ECE_predicted"))])  # fmt: skip
+    if not any("promises" in result for system in systems for result in system.results):
         return []
     header = [f"{what}, {float(name.split()[1]):.0%}" for what in ("listed", "labels") for name in PROMISED]
     return [
         "Promises (`plant predict --promise`, `docs/metrics.md`): the share of a document's true labels that is listed "
         "where so much was promised by validation documents, and how many labels are listed for that; means over test "
-        "documents. Labels that a variant cannot say are no part of it.", "",
-        *markdown_rows(["variant", "seeds", *header], rows), "",
+        "documents. Labels that a variant cannot say are no part of it; a dash where none was made. ECE: how far "
+        "probabilities are from the share that is true, in ten bins, of all pairs of a document and a label, and of "
+        "those of 0.5 and more.", "",
+        *markdown_rows(["variant", "seeds", *header, "ECE", "ECE, 0.5 and more"], rows), "",
+        *drawn_anew_lines(systems),
     ]  # fmt: skip
+
+
+def drawn_anew_lines(systems: list[System]) -> list[str]:
+    """How far promises are off by chance, where that was measured: `drawn_anew.py`."""
+    rows = [
+        [system.name, name.split()[1], *(f"{100 * found[of]:.1f}" for of in ("mean", "deviation", "near"))]
+        for system in systems
+        for name, found in system.results[0].get("drawn_anew", {}).items()
+        if name in PROMISED
+    ]
+    if not rows:
+        return []
+    text = (
+        "The same where validation and test documents are put together and drawn apart anew, 200 times: what is "
+        "listed, its standard deviation over draws, and the share of draws within two points of what was promised."
+    )
+    return [text, "", *markdown_rows(["variant", "promised", "listed", "deviation", "within 2 points"], rows), ""]
 
 
 def frequency_lines(systems: list[System]) -> list[str]:
