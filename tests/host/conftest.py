@@ -80,9 +80,8 @@ def baseline(settings_for: Callable[..., dict[str, Any]], tmp_path: Path) -> Cal
 
         config = replace(load_config(None, settings_for(**changes)), trust_code=trust_code)
         folder = Path(config.checkpoint_dir)
-        ctypes.CDLL(None).srand(
-            1
-        )  # a linear solver goes on in the C library's random numbers, and ends a little elsewhere
+        # A linear solver goes on in the C library's random numbers, and ends a little elsewhere.
+        ctypes.CDLL(None).srand(1)
         record = Run(folder, silent=config.silent)
         record.config_name, record.config_hash = config.config_name, config.hash()
         return Outcome(run_baseline(config, record), folder, tmp_path / "predictions.txt")
