@@ -610,14 +610,15 @@ def test_every_experiment_at_a_tiny_scale(tiny: Path, in_this_process: list[list
     changes = {"main": few, "coding": few, "many_labels": few, "overfitting": ["stage2.epochs=3"],
                "open_labels": [*few, f"planted_scores.names={names}"],
                "promises": [*few, f"planted_scores.names={names}"]}  # fmt: skip
-    evidence, words = {"scores_alone"}, ["bigru", "bigru_one_stage"]
+    definitions = load_definitions()
+    evidence, words, coding = {"scores_alone"}, ["bigru", "bigru_one_stage"], definitions["coding"]["variants"]
     some = {  # the made-up task has no evidence to weigh
+        "coding": [name for name, flags in coding.items() if "registry" not in flags],  # packages of others
         "main": ["plant", "linear", "end_to_end"], "backbones": words,
         "many_labels": ["plant", "scores_word_letters", "linear_tree"],
         "planted_plm_icd": ["minilm", "minilm_one_stage", "e5_scores"],
-        "evidence_parts": [name for name in load_definitions()["evidence_parts"]["variants"] if name not in evidence],
+        "evidence_parts": [name for name in definitions["evidence_parts"]["variants"] if name not in evidence],
     }  # fmt: skip
-    definitions = load_definitions()
     del definitions["l2r"]  # wants a language model of its own: tests/l2r/test_ranker.py
     for experiment, definition in definitions.items():
         variants = some.get(experiment) or list(definition["variants"])
