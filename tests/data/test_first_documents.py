@@ -146,7 +146,7 @@ def test_other_shapes_of_few_rows_are_named(texts: list[str], labels: list[list[
         ([["I10=0.5", "E11=1.0"], ["J18=0.2"]], "labels with a weight: all"),
         ([["I10_(0.5)", "E11_(1.0)"], ["J18_(0.2)"]], "labels with a weight: all"),
         ([["0:0.5,3:1.0"], ["1:0.2"]], "labels with a weight: all"),
-        ([['"I10"', '"E11.9"'], ["J18.9"]], "labels in quotation marks or brackets, .*: 2"),
+        ([['"I10"', '"E11.9"'], ["J18.9"]], "labels in quotation marks or brackets, or that begin or end with one: 2"),
         ([["{I10", "E11.9}"], ["{J18.9}"]], "brackets"),
         ([["Diabetes", "(type", "1)"], ["Fall"]], "brackets"),
         ([["('I10',)"], ["('E11.9',)"]], "brackets"),

@@ -102,7 +102,7 @@ def test_what_is_passed_over_is_counted(tmp_path: Path) -> None:
         ({"c.tsv": f"<{CATS}>\tsecret text\n"}, "c.tsv, line 1: no URIs of subjects"),
         ({"c.csv": "text,labels\nsecret,x\n"}, "c.csv, line 1: no columns text and subject_uris"),
         ({"c.csv": "text,subject_uris\nsecret,x\n"}, "c.csv, line 2: something that is no URI"),
-        ({"c.csv": "text,subject_uris\nsecret,x,y\n"}, "c.csv, line 2: 3 columns"),
+        ({"c.csv": "text,subject_uris\nsecret,x,y\n"}, "c.csv, line 2: columns: 3"),
         ({"c.jsonl": "secret\n"}, "c.jsonl, line 1: broken JSON"),
         ({"c.jsonl": '["secret"]\n'}, "line 1: no object with a text"),
         ({"c.jsonl": '{"text": "secret", "subjects": "x"}\n'}, "line 1: subjects are no list"),

@@ -78,7 +78,7 @@ def test_splits_of_names(tmp_path: Path) -> None:
     for paths, message in {
         ("a.txt", "b.txt"): "files: 2, none of them called train",
         ("a.test",): "files: 1, none of them called train",
-        (): "0 files",
+        (): "files: 0",
         ("a.train", "b.train"): "a.train and b.train are both for train",
         ("a.train", "b.txt"): "b.txt is of no split, or of several",
         ("a.train", "train-test.txt"): "train-test.txt is of no split, or of several",

@@ -97,7 +97,7 @@ def test_spread_of_one_document() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["a\tx", "secret"], "line 2: 1 columns"),
+        (["a\tx", "secret"], "line 2: columns: 1"),
         (["a\tb\tc\td"], "line 1: .*found 4"),
         ([], "holds no document"),
         (["a secret of many more words\tI10", "one secret that is somebody else's\tI63"], "texts, and the texts codes"),

@@ -100,7 +100,7 @@ def changed(place: int, **parts: str) -> list[tuple[str, ...]]:
         ({"marks": changed(2, kind="OTRO")}, "trainX.tsv, line 3: neither a kind of code nor places"),
         ({"marks": changed(2, code="r06")}, "trainX.tsv, line 3: the case does not have this code"),
         ({"marks": changed(2, case="case-3")}, "trainX.tsv, line 3: there is no text of this case"),
-        ({"marks": [*MARKS, ("case-1", KINDS["D"])]}, "trainX.tsv, line 6: 2 columns"),
+        ({"marks": [*MARKS, ("case-1", KINDS["D"])]}, "trainX.tsv, line 6: not 5 columns"),
         ({"diagnoses": [*DIAGNOSES, ("case-1", "")]}, "trainD.tsv, line 4: not 2 columns, or an empty one"),
         ({"procedures": [*PROCEDURES, ("case-9", "x")]}, "trainP.tsv, line 2: there is no text of this case"),
         ({"diagnoses": [], "procedures": [], "marks": []}, "es_diagnoses: no document for training has a label"),
