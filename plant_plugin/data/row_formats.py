@@ -75,7 +75,7 @@ def csv_rows(lines: Iterator[str], name: str = "") -> Iterator[tuple[int, list[s
         if len(row) == width:
             yield line, row
         else:
-            yield line, DataError(f"columns: {len(row)}, and the header has {width}", fix="quote texts with commas")
+            yield line, DataError(f"columns: {len(row)}, and the header has {width}", fix="one cell each; quote commas")
 
 
 def _names(header: str, delimiter: str) -> list[str]:

@@ -192,7 +192,7 @@ def _stage2(batch_size: int, proposed: bool, laat: bool, facts: Facts) -> Decisi
         epochs, why = LAAT_EPOCHS[1], "at a higher rate few are enough"
     else:
         epochs = max(FEWEST_EPOCHS, min(MOST_EPOCHS, round(STEPS / steps)))
-        why = f"{steps:,} steps an epoch, {STEPS:,} are enough"
+        why = f"an epoch has steps: {steps:,}; {STEPS:,} are enough"
     why += "; the best on validation counts"
     keys: Keys = {"stage2.epochs": epochs, "patience": max(3, epochs // 2), "stage2.hard_negatives": negatives}
     if laat:

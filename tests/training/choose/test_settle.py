@@ -101,7 +101,7 @@ def test_evidence_and_batch_size_that_are_given_are_what_it_decides_by(mine: Mak
     config = settle(mine(evidence__training_file=str(tmp_path / "marks.tsv")))
     assert (config.evidence.mine, config.stage2.epochs) == (False, 3)
     assert ", evidence; chosen" in config.settled
-    assert "60 steps an epoch" in settle(mine(batch_size=2, evidence__mine=False)).settled
+    assert "an epoch has steps: 60" in settle(mine(batch_size=2, evidence__mine=False)).settled
 
 
 def test_each_process_would_decide_by_its_own_clock(mine: Make, monkeypatch: pytest.MonkeyPatch) -> None:
