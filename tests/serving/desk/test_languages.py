@@ -202,8 +202,8 @@ def test_a_lead_reads_in_spanish_what_is_wrong_with_a_file(browser: Any, desk: D
     page.locator("#upload button").click()
     page.wait_for_function("() => at('team-told').textContent.startsWith('casos.csv')")
     assert page.inner_text("#team-told") == (
-        "casos.csv, línea 2: 3 columnas donde la cabecera tiene 2\n"
-        "  Qué hacer: ponga entre comillas los textos con comas"
+        "casos.csv, línea 2: columnas: 3, y la cabecera tiene 2\n"
+        "  Qué hacer: una celda por columna; ponga entre comillas los textos con comas"
     )
 
 
