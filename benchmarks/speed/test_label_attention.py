@@ -104,6 +104,8 @@ def test_fused_attention(
         if logits.requires_grad:
             logits.sum().backward()
 
+    with torch.no_grad():
+        torch.testing.assert_close(network(hidden), head(hidden), rtol=1e-4, atol=1e-5)
     shape = f"B={documents} A={heads} T={positions} H={width} L={labels:,}"
     measure(f"label attention{', prior' if planted else ''}, {direction}: {shape}", way, step, rounds=5)
 
