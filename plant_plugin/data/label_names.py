@@ -12,7 +12,7 @@ from plant_plugin.data.known_rows import FORMAT, known_rows
 from plant_plugin.data.listed_names import ListedNames
 from plant_plugin.data.several import several
 from plant_plugin.data.skos import FORMATS, skos_rows
-from plant_plugin.data.text import one_label, plain_name
+from plant_plugin.data.text import one_label, packed, plain_name
 from plant_plugin.data.vocabularies import VOCABULARIES, Names
 from plant_plugin.data.vocabularies import LabelName as LabelName  # where its users look for it
 from plant_plugin.errors import DataError
@@ -43,13 +43,13 @@ def label_names(
 
     Args:
         sources: Asked in this order; as of :func:`label_name_rows`, which says what is raised.
-        folder: A model's; its ``label_names.tsv`` is asked last, where there is one.
+        folder: A model's; its ``label_names.tsv.gz`` is asked last, where there is one.
         labels: As of :func:`label_name_rows`, and ``say``.
         say: As there.
     """
     asked = [*several(sources, "sources")]
-    if folder and (folder / LABEL_NAMES).is_file():
-        asked.append(str(folder / LABEL_NAMES))
+    if folder and (path := packed(folder / LABEL_NAMES)):
+        asked.append(str(path))
     return ListedNames([_first(source, labels, say) for source in asked], partial(label_name_rows, asked, labels))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,13 +20,22 @@ from typing_extensions import NotRequired, TypedDict
 from plant_plugin.config import registry
 from plant_plugin.config.problems import read_options
 from plant_plugin.config.values import Keys
-from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.name_rows import table_text
 from plant_plugin.data.tokens import Tokens
 from plant_plugin.errors import CheckpointError, ConfigError, suggestion
 from plant_plugin.files import atomic_folder, atomic_write, read_json, write_json, write_text
-from plant_plugin.model.manifest import BACKBONE, CONFIG, LABELS, MANIFEST, MODEL, THRESHOLDS, verify, write_manifest
+from plant_plugin.model.manifest import (
+    BACKBONE,
+    CONFIG,
+    LABELS,
+    MANIFEST,
+    MODEL,
+    PACKED_NAMES,
+    THRESHOLDS,
+    verify,
+    write_manifest,
+)
 from plant_plugin.model.plain_files import check_plain
 from plant_plugin.model.weights_file import order_metadata
 from plant_plugin.networks.backbone import HuggingFaceBackbone
@@ -120,7 +130,8 @@ def save_model(
         planted_scores.save(folder, hashes["labels"])
     tokens.save(folder)
     if names:
-        write_text(folder / LABEL_NAMES, table_text(names))
+        with atomic_write(folder / PACKED_NAMES) as temporary:
+            temporary.write_bytes(gzip.compress(table_text(names).encode(), mtime=0))
     write_text(folder / LABELS, "".join(f"{name}\n" for name in labels))
     write_json(folder / THRESHOLDS, dict(thresholds))
     write_json(folder / CONFIG, content)

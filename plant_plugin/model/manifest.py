@@ -29,8 +29,12 @@ MODEL, CONFIG, LABELS, THRESHOLDS, BACKBONE = (
     "model.safetensors", "config.json", "labels.txt", "thresholds.json", "backbone"
 )  # fmt: skip
 RELEVANCE, EVIDENCE_THRESHOLD = "relevance.npz", "evidence_threshold.json"
+PACKED_NAMES = f"{LABEL_NAMES}.gz"  # plain in folders of before
 NEEDED = (MODEL, CONFIG, LABELS, THRESHOLDS, VOCABULARY_FILE)
-FILES = (*NEEDED, *OPEN_LABELS, RELEVANCE, ARRAYS, TERMS, MARKED, LABEL_NAMES, LABEL_STATISTICS, EVIDENCE_THRESHOLD)
+FILES = (
+    *NEEDED, *OPEN_LABELS, RELEVANCE, ARRAYS, TERMS, MARKED,
+    LABEL_NAMES, PACKED_NAMES, LABEL_STATISTICS, EVIDENCE_THRESHOLD,
+)  # fmt: skip
 REMOVABLE = (LABEL_STATISTICS, EVIDENCE_THRESHOLD)  # without which there is less to show, and defaults hold
 FOLDERS = (BACKBONE, TOKENIZER_FOLDER)  # where nothing but the model's files may lie
 AGAIN = "copy the run folder again from where it was made, or train again"

@@ -1,7 +1,7 @@
 """Sparse weights in a file: values of 16 bits, and of each column how far it lies from the one before.
 
-These steps are small and alike, so that a compressed file takes one byte for each instead of four. A file of before
-holds the columns themselves, and values of 32 bits.
+These steps are small and alike, so that a compressed file takes one byte for each instead of four; values, whose last
+bits are zero, take little more. A file of before holds the columns themselves, and values of 32 bits.
 
 Shapes: L labels, V terms.
 """

@@ -6,6 +6,7 @@ file has written a manifest for it) the model is another one and may say so: it 
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -20,7 +21,7 @@ from attacked import Tally
 from model_folder import Ended, asked, note_of
 from safetensors.torch import load_file, safe_open, save_file
 
-from plant_plugin.model.manifest import FILES, MANIFEST, REMOVABLE, write_manifest
+from plant_plugin.model.manifest import FILES, MANIFEST, PACKED_NAMES, REMOVABLE, write_manifest
 
 SAMPLED, ALL = 1, 40  # mutations of each file, in each way
 NUMBERS = (0, -1, 1, 2**31 - 1, 2**31, 2**63, 2**64, 10**30, -(10**30), 0.5, 1e308, float("nan"), float("inf"))
@@ -263,9 +264,10 @@ def test_a_folder_without_its_manifest_is_refused(whole: Path, tmp_path: Path) -
 def test_without_verifying_only_sizes_are_compared(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
-    path, question = folder / "label_names.tsv", questions(folder, "label_names.tsv")[0]
-    path.write_text(path.read_text().replace("sign 3", "sign 4"))
+    path, question = folder / PACKED_NAMES, questions(folder, PACKED_NAMES)[0]
+    names = gzip.decompress(path.read_bytes())
+    path.write_bytes(gzip.compress(names, mtime=1))  # as long, with another time in it
     assert asked([*question, "--no-verify"]).code == 0
     assert asked(question).refused
-    path.write_text(path.read_text() + "L99\tmore\n")
+    path.write_bytes(gzip.compress(names + b"L99\tmore\n"))
     assert asked([*question, "--no-verify"]).refused

@@ -12,7 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from plant_plugin.errors import DataError
 from plant_plugin.relevance.planted_scores import PlantedScores
-from plant_plugin.relevance.ridge import RidgeOptions
+from plant_plugin.relevance.ridge import RidgeOptions, solve_ridge
 
 HALF = 0.0005  # what weights of 16 bits may differ by
 
@@ -22,6 +22,7 @@ EVERYTHING = RidgeOptions(model="ridge", penalty=0.5, top=10**6)
 HARD = "aB9_ -éßſ²½\u0301İ、\n\u00a0𝟘"
 
 
+@pytest.mark.usefixtures("all_bits")
 def test_by_hand() -> None:
     """Two documents of one term each: X·Xᵀ = I, so α = y/(1+λ) and each weight is 1/(1+λ)."""
     options = RidgeOptions(model="ridge", penalty=0.25, min_documents=1)
@@ -29,6 +30,16 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(model.scores(["beta", "alpha", "gamma"]), [[0, 0.8], [0.8, 0], [0, 0]], atol=HALF)
 
 
+def test_weights_lose_less_than_two_in_a_hundred_and_their_last_bits(task) -> None:
+    texts, labels, _ = task
+    model = PlantedScores.fit(texts, labels, EVERYTHING)
+    solved = solve_ridge(model.linear.features(texts), labels.tocsr(), EVERYTHING)
+    kept = model.linear.weights
+    np.testing.assert_allclose(kept.toarray(), solved.toarray(), rtol=1 / 63)
+    assert not (kept.data.astype(np.float16).view(np.uint16) & 31).any()
+
+
+@pytest.mark.usefixtures("all_bits")
 def test_words_of_the_beginning_count_more(task, tmp_path: Path) -> None:
     texts, labels, unseen = task
     options = dataclasses.replace(EVERYTHING, lead=4, lead_weight=0.7)
@@ -50,6 +61,7 @@ def test_words_of_the_beginning_count_more(task, tmp_path: Path) -> None:
     np.testing.assert_allclose(PlantedScores.load(tmp_path, "hash").scores(unseen), found, atol=1e-6)
 
 
+@pytest.mark.usefixtures("all_bits")
 def test_endings_of_words_may_matter_less(tmp_path: Path) -> None:
     texts = ["nursing nurses in 2019", "a nurse reads", "reading readers", "20191 reader of books", "booking books"]
     labels = sp.csr_array(np.eye(5, dtype=np.float32)[:, [0, 1, 1, 2, 3]])

@@ -18,6 +18,7 @@ HALF = 0.0005  # what weights of 16 bits may differ by
 EVERYTHING = RidgeOptions(model="ridge", penalty=0.5, top=10**6)
 
 
+@pytest.mark.usefixtures("all_bits")
 def test_names_by_hand_and_after_saving(tmp_path: Path) -> None:
     """Idf is equal for both terms: a name of one known word is a row of 1 at it, divided by √(1 + n); half if n = 0."""
     options = RidgeOptions(model="ridge", penalty=0.25, min_documents=1)

@@ -28,6 +28,7 @@ EVERYTHING = RidgeOptions(model="ridge", penalty=0.5, top=10**6, kept=1)
 HARD = "aB9_ -éßſ²½\u0301İ、\n\u00a0𝟘"
 
 
+@pytest.mark.usefixtures("all_bits")
 def test_equals_scikit_learns_kernel_ridge(task) -> None:
     texts, labels, unseen = task
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)

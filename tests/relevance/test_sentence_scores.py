@@ -50,6 +50,7 @@ def fitted(evidence: list[DocumentEvidence]) -> PlantedScores:
     return planted
 
 
+@pytest.mark.usefixtures("all_bits")
 def test_equals_the_best_sentence_of_a_model_by_hand() -> None:
     """``lead`` is for whole documents; the penalty and the letters are those of sentences.
 
@@ -72,6 +73,7 @@ def test_equals_the_best_sentence_of_a_model_by_hand() -> None:
     assert found[0, 0] > 0.1
 
 
+@pytest.mark.usefixtures("all_bits")
 def test_a_model_that_is_taught_is_the_one_of_all_texts_where_it_reads_all_again() -> None:
     """Recursive least squares, with terms and frequencies that stay: sets the new texts apart and adds them again."""
     texts, labels = [text for text, _ in SENTENCES], [[name in found for name in NAMES] for _, found in SENTENCES]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def test_a_thesaurus_beside_the_documents_goes_with_the_model_as_a_table(
     names.write_text("".join(f'<http://x.org/L{number}> {key} "word{number}"@en .\n' for number in range(13)))
     run(load_config("plant", values | {"result_dir": str(tmp_path / "good"), "silent": False}))
     (folder,) = (tmp_path / "good").iterdir()
-    table = (folder / "label_names.tsv").read_text().splitlines()
+    table = gzip.decompress((folder / "label_names.tsv.gz").read_bytes()).decode().splitlines()
     assert "L2\tword2\ten" in table
     assert "L12\tword12\ten" in table  # no document has it
     assert "labels are ends of URIs, of 12 of 12 labels" in capsys.readouterr().err
