@@ -70,7 +70,7 @@ def named_parts(name: str) -> tuple[str, str]:
     near = difflib.get_close_matches(Path(name).name, [f"{known}.yml" for known in packaged()], n=NEAREST)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     fix = f"check the path; {meant}`plant list configurations` shows all that come with the package"
-    raise ConfigError("no such file, and no packaged configuration of this name", where=f"--config {name}", fix=fix)
+    raise ConfigError("no such file, and no packaged configuration of this name", where=name, fix=fix)
 
 
 def read_packaged(method: str, data: str) -> tuple[Keys, Problems]:
