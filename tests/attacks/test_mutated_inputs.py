@@ -54,6 +54,7 @@ def check(subjects: list[Subject], seeds: range, place: Path, tally: Tally, ende
     assert falls == []
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["data", "settings", "exports", "names", "desks"])
 def test_a_sample(tmp_path: Path, tally: Tally, ended: Ended, kind: str) -> None:
     check(SUBJECTS[kind](), range(SAMPLE), tmp_path, tally, ended)

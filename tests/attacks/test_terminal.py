@@ -41,6 +41,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> str:
     return terminal.getvalue()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_nothing_that_a_file_holds_acts_on_the_terminal(
     whole: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, tally: Callable[[str, bool], None]

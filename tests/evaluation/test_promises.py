@@ -64,6 +64,7 @@ def test_batches_and_sparse_scores_are_the_same_as_all_at_once() -> None:
     assert noted((sp.csr_matrix(scores), truth)).thresholds() == whole
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("share", [0.8, 0.9, 0.95])
 def test_promises_hold_on_new_documents(share: float) -> None:
     """Over many draws of validation documents the mean of what is listed is no less, and not by far more."""

@@ -38,6 +38,7 @@ def coverage(seeds: int, deviations: tuple[float, float, float]) -> tuple[float,
     return tuple(held / TRIALS)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 @pytest.mark.parametrize(
     ("deviations", "documents_alone"),

@@ -55,6 +55,7 @@ def test_onnxruntime_gives_the_same_top_five(untrained: Callable[..., Path], tmp
         assert row[best] == pytest.approx([label.logit for label in prediction.labels], abs=1e-4)
 
 
+@pytest.mark.integration
 def test_probabilities_that_were_fitted_are_in_the_file(coded: Path, tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime", reason="needs the extra: pip install 'plant-plugin[onnx]'")
     done, predictor = export(coded, tmp_path / "model.onnx"), Predictor.load(coded, device="cpu")

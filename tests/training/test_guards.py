@@ -112,6 +112,7 @@ def test_a_limit_is_a_share_or_a_whole_number(limit: float, left: int) -> None:
     assert so_many(limit, 5) == left
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_out_of_memory_goes_on_with_less_to_the_same_weights(
     made: Made, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, accumulate: int

@@ -33,6 +33,7 @@ assert not {"lightning", "torchmetrics", "torch._dynamo", "transformers"} & set(
 """
 
 
+@pytest.mark.integration
 def test_what_trains_no_network_imports_no_lightning(tmp_path: Path) -> None:
     lines = [f"L{number % 6}\tsign{number % 6} word{number % 5} more\n" for number in range(30)]
     (tmp_path / "train.txt").write_text("".join(lines))

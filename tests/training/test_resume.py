@@ -50,6 +50,7 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.integration
 def test_the_same_command_goes_on_after_kills_to_the_same_bytes(
     made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -140,6 +140,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(made: Made
         assert_same_weights(one, other)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "changes",
     [

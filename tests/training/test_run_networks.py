@@ -45,7 +45,10 @@ def test_every_network_is_tried() -> None:
     assert {*SMALL, *WINDOWED, "PLANT"} == {*ours, OWN} - {"PLANTL2R"}  # tests/l2r/test_ranker.py
 
 
-@pytest.mark.parametrize("name", [*SMALL, *WINDOWED])
+@pytest.mark.parametrize(
+    "name",
+    ["LAAT", *(pytest.param(name, marks=pytest.mark.integration) for name in [*SMALL, *WINDOWED] if name != "LAAT")],
+)
 def test_both_strategies_checkpoint_and_predictions(
     made: Made, tmp_path: Path, tiny_language_model: Path, name: str
 ) -> None:
