@@ -32,7 +32,7 @@ demo: $(STAMP) ## the linear baseline, then PLANT, on made-up discharge summarie
 	echo "The model is in $$run. The words that speak for each code of the note:" && \
 	echo "  $(BIN)/plant explain $$run examples/note.txt --input text --names icd10"
 
-test: $(STAMP) ## the unit tests (about three and a half minutes on 2 cores)
+test: $(STAMP) ## the unit tests (about four minutes on 2 cores)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: $(STAMP) ## lint, format, types, the order of the rooms, and whether tables and results agree
