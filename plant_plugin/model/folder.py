@@ -20,6 +20,7 @@ from typing_extensions import NotRequired, TypedDict
 from plant_plugin.config import registry
 from plant_plugin.config.problems import read_options
 from plant_plugin.config.values import Keys
+from plant_plugin.data.documents import LABEL_NAMES
 from plant_plugin.data.label_names import LabelName
 from plant_plugin.data.name_rows import table_text
 from plant_plugin.data.tokens import Tokens
@@ -129,6 +130,7 @@ def save_model(
     if planted_scores is not None:
         planted_scores.save(folder, hashes["labels"])
     tokens.save(folder)
+    (folder / LABEL_NAMES).unlink(missing_ok=True)  # it would be read in the place of the packed one
     if names:
         with atomic_write(folder / PACKED_NAMES) as temporary:
             temporary.write_bytes(gzip.compress(table_text(names).encode(), mtime=0))

@@ -107,7 +107,7 @@ def verify(folder: Path, *, contents: bool = True) -> None:
         if not same or (contents and sha256(path) != line["sha256"]):
             raise CheckpointError("changed since the model was saved", where=str(path), fix=AGAIN)
     for name in model_files(folder):
-        if name not in noted and (name.partition("/")[0] in FOLDERS or name in NEEDED):
+        if name not in noted and name not in REMOVABLE:
             what = f"not part of the model: {MANIFEST} does not name it"
             raise CheckpointError(what, where=str(folder / name), fix=AGAIN)
 

@@ -263,6 +263,15 @@ def test_a_folder_without_its_manifest_is_refused(whole: Path, tmp_path: Path) -
     assert "manifest.json" in ended.error
 
 
+def test_names_beside_those_of_the_model_are_refused(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    (folder / LABEL_NAMES).write_text("L3\tanother sign\n")
+    ended = asked(questions(folder, LABEL_NAMES)[0])
+    assert ended.refused
+    assert "manifest.json does not name it" in ended.error
+
+
 def test_without_verifying_only_sizes_are_compared(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
