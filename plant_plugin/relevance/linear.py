@@ -45,8 +45,10 @@ class LinearModel:
 
     def __post_init__(self) -> None:
         # What the file holds, within 1.6 % of what was solved; products want 32 bits, and memory has them.
-        bits = self.weights.data.astype(np.float16).view(np.uint16)
-        self.weights.data = ((bits + (1 << LAST >> 1)) >> LAST << LAST).view(np.float16).astype(np.float32)
+        half = self.weights.data.astype(np.float16)
+        if (half != self.weights.data).any():  # not from a file: those of before have all 16 bits, and keep them
+            half = ((half.view(np.uint16) + (1 << LAST >> 1)) >> LAST << LAST).view(np.float16)
+            self.weights.data = half.astype(np.float32)
 
     @cached_property
     def _by_term(self) -> TermTable:
@@ -184,6 +186,7 @@ class LinearModel:
         if (saved_shape := tuple(arrays.array("shape", WHOLE, (2,)).tolist())) != shape:
             arrays.wrong("shape", f"is {saved_shape}, and there are {num_labels:,} labels and {len(terms):,} terms")
         weights = unpacked(arrays, shape)
+        weights.data = weights.data.astype(np.float16).astype(np.float32)
         letters = bool(arrays.array("letters", TRUTHS))
         kind = Terms(
             arrays.whole("shortest", low=1, high=LONGEST),

@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
 
 from plant_plugin.errors import DataError
+from plant_plugin.relevance import linear
 from plant_plugin.relevance.planted_scores import PlantedScores
 from plant_plugin.relevance.ridge import RidgeOptions, solve_ridge
 
@@ -37,6 +38,15 @@ def test_weights_lose_less_than_two_in_a_hundred_and_their_last_bits(task) -> No
     kept = model.linear.weights
     np.testing.assert_allclose(kept.toarray(), solved.toarray(), rtol=1 / 63)
     assert not (kept.data.astype(np.float16).view(np.uint16) & 31).any()
+
+
+def test_weights_of_a_file_of_before_stay(task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels, unseen = task
+    with monkeypatch.context() as before:
+        before.setattr(linear, "LAST", 0)
+        model = PlantedScores.fit(texts, labels, EVERYTHING)
+    model.save(tmp_path, "hash")
+    np.testing.assert_array_equal(PlantedScores.load(tmp_path, "hash").scores(unseen), model.scores(unseen))
 
 
 @pytest.mark.usefixtures("all_bits")
